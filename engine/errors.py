@@ -1,0 +1,118 @@
+"""What the engine answers when it does not do what it was asked.
+
+    EngineError
+    ├── Refused        the rules forbid the action; nothing has changed (G2)
+    ├── BadRequest     the actions cannot be one request, whatever the position (G4)
+    ├── BadRules       a rule set that cannot be played, with every fault at once
+    ├── BadNotation    a text that is no card, meld, action, event or position
+    └── BadState       bytes that are no state
+        └── NewerSchema    … because a newer release wrote them
+
+Any other exception out of the engine is a bug in it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = [
+    "BadNotation",
+    "BadRequest",
+    "BadRules",
+    "BadState",
+    "EngineError",
+    "Fault",
+    "NewerSchema",
+    "Reason",
+    "Refused",
+]
+
+
+class Reason(StrEnum):
+    """Why an action is refused, in the order in which the reasons are tried."""
+
+    MATCH_OVER = "MATCH_OVER"
+    NOT_YOUR_TURN = "NOT_YOUR_TURN"
+    WRONG_PHASE = "WRONG_PHASE"
+    DISCARD_PILE_CLOSED = "DISCARD_PILE_CLOSED"
+    DISCARD_PILE_EMPTY = "DISCARD_PILE_EMPTY"
+    NOT_IN_DISCARD_PILE = "NOT_IN_DISCARD_PILE"
+    STOCK_EMPTY = "STOCK_EMPTY"
+    CARD_NOT_USABLE = "CARD_NOT_USABLE"
+    LAYING_DOWN_CLOSED = "LAYING_DOWN_CLOSED"
+    LAY_OFF_CLOSED = "LAY_OFF_CLOSED"
+    JOKER_SWAP_CLOSED = "JOKER_SWAP_CLOSED"
+    NO_SUCH_MELD = "NO_SUCH_MELD"
+    CARD_NOT_IN_HAND = "CARD_NOT_IN_HAND"
+    NOT_A_MELD = "NOT_A_MELD"
+    NOT_A_LAY_OFF = "NOT_A_LAY_OFF"
+    AMBIGUOUS_PLACE = "AMBIGUOUS_PLACE"
+    NO_JOKER_TO_SWAP = "NO_JOKER_TO_SWAP"
+    TAKEN_CARD_UNUSED = "TAKEN_CARD_UNUSED"
+    JOKER_NOT_PLAYED = "JOKER_NOT_PLAYED"
+    SAME_CARD_AS_TAKEN = "SAME_CARD_AS_TAKEN"
+    DISCARD_REQUIRED = "DISCARD_REQUIRED"
+
+
+class EngineError(Exception):
+    """The root of all errors that the engine raises on purpose."""
+
+
+class Refused(EngineError):
+    """The rules forbid the action; the state is as it was (G2).
+
+    `reason` is the code, `text` a sentence for people, `cards` the cards concerned as notation (`"7C 7D"`, or `""`),
+    `clause` the clause of the rules that forbids it (`"B6"`), `field` the rule-set field that decides it (or `""`).
+    It never names a card that the acting seat cannot see.
+    """
+
+    def __init__(self, reason: Reason, text: str, *, clause: str, field: str = "", cards: str = "") -> None:
+        super().__init__(f"{reason}: {text}")
+        self.reason, self.text, self.clause, self.field, self.cards = reason, text, clause, field, cards
+
+
+class BadRequest(EngineError):
+    """The actions cannot stand together in one request: none at all, or one after a draw from the stock (G4).
+
+    `index` is the place, from 0, of the action that is at fault.
+    """
+
+    def __init__(self, text: str, index: int) -> None:
+        super().__init__(text)
+        self.text, self.index = text, index
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with a rule set: the `field`, a code (`OUT_OF_RANGE` …) and a sentence."""
+
+    field: str
+    reason: str
+    text: str
+
+
+class BadRules(EngineError):
+    """A rule set that cannot be played; `faults` holds everything that is wrong with it, never the first alone."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__("; ".join(f"{fault.field}: {fault.text}" for fault in faults))
+        self.faults = tuple(faults)
+
+
+class BadNotation(EngineError):
+    """A text that names nothing: `what` was expected, `text` was found."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(f"not {what}: {text!r}")
+        self.what, self.text = what, text
+
+
+class BadState(EngineError):
+    """Bytes that are no state of a match."""
+
+
+class NewerSchema(BadState):
+    """A state that a newer release wrote: its schema number is `found`, the newest known here is `known`."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(f"state of schema {found}; this release knows up to {known}")
+        self.found, self.known = found, known
