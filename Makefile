@@ -1,0 +1,80 @@
+# The same commands by hand and in CI. Needs git, make and Python 3.11 or newer; everything else comes from the locks.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Any of these that is new enough will do, unless PYTHON names one.
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if $(filter yes,$(shell \
+	$(name) -c 'import sys; print("yes" if sys.version_info >= (3, 11) else "no")' 2>/dev/null)),$(name))))
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	--upgrade --custom-compile-command "make lock" --extra embedded --extra client pyproject.toml
+
+CASES ?= tests/cases
+ARGS ?=
+
+.PHONY: help run demo test cases lint format proto baseline lock clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+run: $(RUNTIME) ## Start rummyd and an embedded server for its data (ARGS="--help" lists the flags)
+	@exec $(BIN)/python -m service --embedded $(ARGS)
+
+demo: $(RUNTIME) ## Play a whole match over gRPC and REST, watched over both
+	@exec $(BIN)/python -m clients.demo $(ARGS)
+
+test: $(DEV) ## Run the tests (ARGS goes to pytest)
+	$(BIN)/python -m pytest $(ARGS)
+
+cases: $(RUNTIME) ## Run the cases of CASES=PATH (a file or a folder)
+	@$(BIN)/python -m engine.cases $(CASES)
+
+lint: $(DEV) ## Check style, types, layers and protos; changes nothing, needs no network
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/protos.py check
+
+format: $(DEV) ## Put sources and protos into the one format
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	$(BIN)/buf format proto --path proto/rummy --write
+
+proto: $(DEV) ## Generate proto/gen from the protos
+	$(BIN)/python tools/protos.py generate
+
+baseline: $(DEV) ## At a release: what later protos must stay compatible with
+	$(BIN)/python tools/protos.py baseline
+
+lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
+	$(LOCK) --group dev -o requirements-dev.lock
+	$(LOCK) --group build --constraint requirements-dev.lock -o requirements.lock
+
+clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment: made once, brought up to date whenever a lock or the project's own metadata changes.
+$(VENV)/pyvenv.cfg:
+	@test -n "$(PYTHON)" || { echo "rummyd needs Python 3.11 or newer: none found on PATH (make PYTHON=/path/to/python3)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rummyd needs Python 3.11 or newer: $(PYTHON) is older, or missing" >&2; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment; on Debian: apt install python3-venv" >&2; rm -rf $(VENV); exit 1; }
+
+$(RUNTIME): requirements.lock pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "Installing what rummyd runs on (requirements.lock)"
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEV): requirements-dev.lock $(RUNTIME)
+	@echo "Installing what tests and lint need (requirements-dev.lock)"
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements-dev.lock
+	@touch $@
