@@ -1,0 +1,118 @@
+"""The account of each call: one log line and the metrics, whichever front it came by.
+
+    with recorded("rummy.v1.GameService.Act", "grpc", call_id) as call:
+        note(game="games/7k2m", seat=1)     # anywhere below: added to the call's line
+        call.failed("NOT_FOUND", "GAME_NOT_FOUND")
+
+Any line logged within carries the call's id, method and front (`add_call`, in the chain of `logs`).
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+from service.observability import metrics
+
+__all__ = ["CallRecord", "add_call", "note", "recorded"]
+
+_log: Final = structlog.get_logger(__name__)
+
+_LEVELS: Final = {"INTERNAL": "error", "UNKNOWN": "error", "UNAVAILABLE": "warning"}
+"""The level of a call's line, by code, where it isn't info: a refusal is the client's business, these are ours."""
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """What is known of a call so far. `code` is a name of `google.rpc.Code`; `reason` says more where it isn't OK."""
+
+    method: str
+    front: str
+    call_id: str
+    code: str = "OK"
+    reason: str | None = None
+    game: str | None = None
+    seat: int | None = None
+    version: int | None = None
+
+    def failed(self, code: str, reason: str) -> None:
+        """Says that the call ends with an error."""
+        self.code, self.reason = code, reason
+
+
+@contextmanager
+def recorded(method: str, front: str, call_id: str, *, stream: bool = False) -> Iterator[CallRecord]:
+    """Accounts for a call: at its end, one line and the metrics, whatever it ends with. Lets every exception through.
+
+    `method` is the method's full name. A call that its client gave up ends with CANCELLED. A stream counts as open
+    meanwhile, and is left out of the latency.
+    """
+    record = CallRecord(method, front, call_id)
+    start = time.perf_counter()
+    outer = _current.get()
+    _current.set(record)
+    try:
+        with metrics.open_streams.labels(method, front).track_inprogress() if stream else nullcontext():
+            yield record
+    except (asyncio.CancelledError, GeneratorExit):
+        record.code, record.reason = "CANCELLED", None
+        raise
+    except BaseException:
+        if record.code == "OK":
+            record.failed("UNKNOWN", "UNKNOWN")
+        raise
+    finally:
+        seconds = time.perf_counter() - start
+        metrics.calls.labels(method, front, record.code).inc()
+        if not stream:
+            metrics.call_seconds.labels(method, front).observe(seconds)
+        _write(record, seconds)
+        # No reset token: a stream may be closed in another context than it was begun in, where a token is refused.
+        if _current.get() is record:
+            _current.set(outer)
+
+
+def note(*, game: str | None = None, seat: int | None = None, version: int | None = None) -> None:
+    """Adds what has become known to the line of the call that this code runs for. Outside of any, it does nothing."""
+    record = _current.get()
+    if record is None:
+        return
+    if game is not None:
+        record.game = game
+    if seat is not None:
+        record.seat = seat
+    if version is not None:
+        record.version = version
+
+
+def add_call(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """A structlog processor: adds the id, method and front of the call that a line was logged for."""
+    record = _current.get()
+    if record is not None:
+        event.setdefault("call_id", record.call_id)
+        event.setdefault("method", record.method)
+        event.setdefault("front", record.front)
+    return event
+
+
+_current: Final[ContextVar[CallRecord | None]] = ContextVar("call", default=None)
+
+
+def _write(record: CallRecord, seconds: float) -> None:
+    """Logs the call's one line. It names the call outright: it may be written in a context that isn't the call's."""
+    known = {"game": record.game, "seat": record.seat, "version": record.version, "reason": record.reason}
+    getattr(_log, _LEVELS.get(record.code, "info"))(
+        "call",
+        call_id=record.call_id,
+        method=record.method,
+        front=record.front,
+        code=record.code,
+        duration_ms=round(seconds * 1000, 3),
+        **{name: value for name, value in known.items() if value is not None},
+    )

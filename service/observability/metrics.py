@@ -1,0 +1,104 @@
+"""Every metric of rummyd, and the port that shows them.
+
+    calls, call_seconds, open_streams    what clients asked for         moved by `observability.calls`
+    acts, events_delivered               what happened at the tables    moved by `games`
+    commit_conflicts, store_call()       what the store did             moved by `store`
+    ready, describe()                    what the server is             moved by the composition root
+
+Labels are names from the code or the protos, never a client's words: their number is bounded.
+"""
+
+import asyncio
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+from wsgiref.simple_server import WSGIServer
+
+from prometheus_client import Counter, Gauge, Histogram, Info, disable_created_metrics, start_http_server
+
+__all__ = [
+    "MetricsServer",
+    "acts",
+    "call_seconds",
+    "calls",
+    "commit_conflicts",
+    "describe",
+    "events_delivered",
+    "open_streams",
+    "ready",
+    "store_call",
+]
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody reads
+
+_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""Buckets for work that takes a millisecond on a good day and a timeout on a bad one."""
+
+calls: Final = Counter(
+    "rummyd_calls", "Calls that ended, by the code that they ended with (OK, NOT_FOUND …).", ("method", "front", "code")
+)
+call_seconds: Final = Histogram(
+    "rummyd_call_duration_seconds",
+    "Time from a unary call's request to its answer. Streams are not in it.",
+    ("method", "front"),
+    buckets=_SECONDS,
+)
+open_streams: Final = Gauge("rummyd_open_streams", "Server streams open now.", ("method", "front"))
+
+acts: Final = Counter(
+    "rummyd_acts",
+    "Acts by the table's preset (custom: none) and outcome: accepted, or the reason of the refusal.",
+    ("preset", "outcome"),
+)
+events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
+
+commit_conflicts: Final = Counter(
+    "rummyd_commit_conflicts", "Commits turned down because another call had moved the table on."
+)
+_store_seconds: Final = Histogram(
+    "rummyd_store_duration_seconds", "Time that an operation of the store took.", ("operation",), buckets=_SECONDS
+)
+_store_errors: Final = Counter("rummyd_store_errors", "Operations of the store that raised an error.", ("operation",))
+
+ready: Final = Gauge("rummyd_ready", "1 while the server takes new calls and its store answers, else 0.")
+_build: Final = Info("rummyd_build", "The release that runs, and its Python.")
+
+
+@contextmanager
+def store_call(operation: str) -> Iterator[None]:
+    """Times one operation of the store (`load`, `commit` …), and counts it when it raises. Cancelled is no error."""
+    start = time.perf_counter()
+    try:
+        yield
+    except Exception:
+        _store_errors.labels(operation).inc()
+        raise
+    finally:
+        _store_seconds.labels(operation).observe(time.perf_counter() - start)
+
+
+def describe(release: str) -> None:
+    """Names the release that runs."""
+    _build.info({"version": release, "python": platform.python_version()})
+
+
+class MetricsServer:
+    """Serves `/metrics` from a thread of its own, so that a blocked event loop can still be looked at."""
+
+    def __init__(self, server: WSGIServer, thread: threading.Thread) -> None:
+        self.port: Final = server.server_port
+        self._server, self._thread = server, thread
+
+    @classmethod
+    def start(cls, host: str, port: int) -> "MetricsServer":
+        """Starts it on `host:port`; port 0 is any free one, told by `.port`. Raises OSError where it cannot listen."""
+        return cls(*start_http_server(port, host))
+
+    async def stop(self) -> None:
+        """Ends it and frees the port."""
+        await asyncio.to_thread(self._server.shutdown)
+        self._server.server_close()
+        await asyncio.to_thread(self._thread.join)

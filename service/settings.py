@@ -1,0 +1,238 @@
+"""The settings of rummyd: one frozen object, read from flags and from the environment. A flag wins over a variable.
+
+`Settings` is the one table: the variables (`RUMMYD_GRPC_PORT`), the flags (`--grpc-port`), `--help` and the
+documentation all come from its fields, their types and what is said of them.
+"""
+
+import argparse
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Annotated, Final, Literal, Never
+
+import msgspec
+from msgspec import Meta, inspect
+
+__all__ = ["LOCAL_REDIS", "PREFIX", "TEST_PREFIX", "Row", "Settings", "SettingsError", "read", "table"]
+
+PREFIX: Final = "RUMMYD_"
+TEST_PREFIX: Final = "RUMMYD_TEST_"
+"""Variables that begin so are for the tests, and no business of a server."""
+LONGEST: Final = 400 * 24 * 3600
+"""The longest time that anything is kept, in seconds."""
+LOCAL_REDIS: Final = "redis://127.0.0.1:6379"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be set, with the default of each."""
+
+    redis_url: Annotated[
+        str,
+        Meta(
+            description="The Redis that keeps the games: redis://, rediss://, unix://, redis+cluster:// or "
+            f"rediss+cluster://. Empty: the embedded server with --embedded, else {LOCAL_REDIS}.",
+            extra={"secret": True},
+        ),
+    ] = ""
+    embedded: Annotated[
+        bool, Meta(description="Whether to start a Redis-compatible server of its own. A Redis URL makes it needless.")
+    ] = False
+    data_dir: Annotated[
+        str, Meta(min_length=1, description="The folder where the embedded server keeps the games.")
+    ] = ".data"
+    throw_away: Annotated[
+        bool, Meta(description="Whether the embedded server keeps nothing: its games end with it.")
+    ] = False
+    redis_timeout_seconds: Annotated[
+        float, Meta(ge=0.05, le=60, description="The longest wait for Redis, to connect or to answer, in seconds.")
+    ] = 2.0
+    keep_open_seconds: Annotated[
+        int, Meta(ge=60, le=LONGEST, description="How long a table that waits for players is kept, in seconds.")
+    ] = 24 * 3600
+    keep_playing_seconds: Annotated[
+        int, Meta(ge=60, le=LONGEST, description="How long a match is kept after its last act, in seconds.")
+    ] = 7 * 24 * 3600
+    keep_over_seconds: Annotated[
+        int, Meta(ge=60, le=LONGEST, description="How long a match that is over is kept, in seconds.")
+    ] = 3 * 24 * 3600
+    history_length: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000, description="How many of a table's versions are kept for watchers to resume from."),
+    ] = 1000
+
+    grpc_host: Annotated[str, Meta(min_length=1, description="The address that gRPC listens on.")] = "127.0.0.1"
+    grpc_port: Annotated[int, Meta(ge=0, le=65535, description="The port of gRPC. 0: any free one.")] = 50051
+    rest_host: Annotated[str, Meta(min_length=1, description="The address that REST and the docs listen on.")] = (
+        "127.0.0.1"
+    )
+    rest_port: Annotated[int, Meta(ge=0, le=65535, description="The port of REST and the docs. 0: any free one.")] = (
+        8080
+    )
+    metrics_host: Annotated[str, Meta(min_length=1, description="The address that the metrics listen on.")] = (
+        "127.0.0.1"
+    )
+    metrics_port: Annotated[int, Meta(ge=0, le=65535, description="The port of the metrics. 0: any free one.")] = 9090
+    cors_origins: Annotated[
+        tuple[str, ...],
+        Meta(description="The origins of the web pages that may call REST, separated by commas. *: any."),
+    ] = ("*",)
+    max_request_bytes: Annotated[
+        int, Meta(ge=1024, le=16_777_216, description="The largest request that is read, in bytes.")
+    ] = 65_536
+
+    watcher_queue: Annotated[
+        int, Meta(ge=1, le=100_000, description="How many versions a watcher may lag behind before it is sent away.")
+    ] = 256
+    heartbeat_seconds: Annotated[
+        float, Meta(ge=0.1, le=3600, description="The silence after which a watcher gets a sign of life, in seconds.")
+    ] = 15.0
+    grace_seconds: Annotated[
+        float, Meta(ge=0, le=600, description="How long calls may go on after the signal to stop, in seconds.")
+    ] = 10.0
+
+    log_format: Annotated[
+        Literal["auto", "console", "json"],
+        Meta(description="How log lines are written. auto: console on a terminal, else json."),
+    ] = "auto"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="The lowest level of the lines that are logged.")
+    ] = "info"
+    instance: Annotated[
+        str, Meta(max_length=64, description="The name of this server in its log. Empty: the host's name.")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting as `--help` and the documentation show it: `kind` says its type and range in words."""
+
+    name: str
+    variable: str
+    flag: str
+    kind: str
+    default: str
+    text: str
+    secret: bool
+    type: inspect.Type
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used. `faults` has a line for each, which names the setting and where it comes from."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = tuple(faults)
+
+
+def table() -> tuple[Row, ...]:
+    """Every setting, in the order of `Settings`."""
+    return tuple(_row(field) for field in inspect.type_info(Settings).fields)  # type: ignore[attr-defined]
+
+
+def read(flags: Sequence[str], environment: Mapping[str, str]) -> Settings:
+    """The settings from a command line (without the program's name) and the environment's variables.
+
+    Raises SettingsError with every fault. `--help` and `--version` print, and raise SystemExit(0).
+    """
+    rows = table()
+    faults = list(_unknown(rows, environment))
+    try:
+        parsed: dict[str, str] = vars(_parser(rows).parse_args(flags))
+    except _FlagsError as error:
+        raise SettingsError([*faults, str(error)]) from None
+    given = [(row, row.variable, environment[row.variable]) for row in rows if row.variable in environment]
+    given += [(row, row.flag, parsed[row.name]) for row in rows if row.name in parsed]
+    values: dict[str, object] = {}
+    for row, source, text in given:
+        try:
+            values[row.name] = _value(row, text)
+        except msgspec.ValidationError:
+            faults.append(f"{source}{'' if row.secret else f'={text}'}: must be {row.kind}")
+    if faults:
+        raise SettingsError(faults)
+    return Settings(**values)  # type: ignore[arg-type]  # each was converted to its field's type
+
+
+def _value(row: Row, text: str) -> object:
+    """The text of a setting as a value of its type. Raises ValidationError."""
+    if isinstance(row.type, inspect.VarTupleType):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    hint = Settings.__annotations__[row.name]
+    return msgspec.convert(text, hint, strict=False)
+
+
+def _unknown(rows: Sequence[Row], environment: Mapping[str, str]) -> Iterator[str]:
+    """A fault for each variable that looks like a setting and is none: a misspelt one would be ignored otherwise."""
+    known = [row.variable for row in rows]
+    for name in environment:
+        if name.startswith(PREFIX) and not name.startswith(TEST_PREFIX) and name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            yield f"{name}: no such setting" + (f"; did you mean {near[0]}?" if near else "")
+
+
+class _FlagsError(Exception):
+    """The command line cannot be parsed."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises what is wrong as one line, instead of printing the usage and ending the process."""
+
+    def error(self, message: str) -> Never:
+        raise _FlagsError(message)
+
+
+def _parser(rows: Sequence[Row]) -> _Parser:
+    """Takes every flag as text, as the environment has it: one reading does for both."""
+    parser = _Parser(
+        prog="rummyd",
+        description="Rummy as a service, over gRPC and REST.",
+        epilog=f"Each may be set by a variable instead, as in {PREFIX}GRPC_PORT=50051. A flag wins.",
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"rummyd {version('rummyd')}")
+    for row in rows:
+        said = f"{row.text} ({row.kind}; {row.default or 'empty'})".replace("%", "%%")
+        if isinstance(row.type, inspect.BoolType):
+            parser.add_argument(row.flag, dest=row.name, action="store_const", const="true", help=said)
+            opposite = "--no-" + row.flag.removeprefix("--")
+            parser.add_argument(opposite, dest=row.name, action="store_const", const="false", help=argparse.SUPPRESS)
+        else:
+            parser.add_argument(row.flag, dest=row.name, metavar="VALUE", help=said)
+    return parser
+
+
+def _row(field: inspect.Field) -> Row:
+    said = field.type
+    if not isinstance(said, inspect.Metadata):
+        raise TypeError(f"{field.name} is not described")
+    default = ",".join(field.default) if isinstance(field.default, tuple) else str(field.default)
+    return Row(
+        name=field.name,
+        variable=PREFIX + field.name.upper(),
+        flag="--" + field.name.replace("_", "-"),
+        kind=_kind(said.type),
+        default=default.lower() if isinstance(said.type, inspect.BoolType) else default,
+        text=(said.extra_json_schema or {})["description"],
+        secret=(said.extra or {}).get("secret", False),
+        type=said.type,
+    )
+
+
+def _kind(said: inspect.Type) -> str:
+    """A type and its range, as in "an integer from 0 to 65535"."""
+    match said:
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType(ge=low, le=high):
+            return f"an integer from {low} to {high}"
+        case inspect.FloatType(ge=low, le=high):
+            return f"a number from {low:g} to {high:g}"
+        case inspect.LiteralType(values=values):
+            return "one of " + ", ".join(map(str, values))
+        case inspect.StrType(min_length=low, max_length=high):
+            return "text" + (f" of at most {high} characters" if high else "") + (", not empty" if low else "")
+        case inspect.VarTupleType():
+            return "a list separated by commas"
+    raise TypeError(f"a setting cannot be of type {said}")
