@@ -10,6 +10,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
+PROJECT := $(VENV)/.project-installed
 DEV := $(VENV)/.dev-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
@@ -23,16 +24,16 @@ ARGS ?=
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-run: $(RUNTIME) ## Start rummyd and an embedded server for its data (ARGS="--help" lists the flags)
+run: $(PROJECT) ## Start rummyd and an embedded server for its data (ARGS="--help" lists the flags)
 	@exec $(BIN)/python -m service --embedded $(ARGS)
 
-demo: $(RUNTIME) ## Play a whole match over gRPC and REST, watched over both
+demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both
 	@exec $(BIN)/python -m clients.demo $(ARGS)
 
 test: $(DEV) ## Run the tests (ARGS goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
 
-cases: $(RUNTIME) ## Run the cases of CASES=PATH (a file or a folder)
+cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 	@$(BIN)/python -m engine.cases $(CASES)
 
 lint: $(DEV) ## Check style, types, layers and protos; changes nothing, needs no network
@@ -61,20 +62,23 @@ clean: ## Remove what builds and tests leave behind; .data (the games of `make r
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environment: made once, brought up to date whenever a lock or the project's own metadata changes.
-$(VENV)/pyvenv.cfg:
+# The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.
+$(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "rummyd needs Python 3.11 or newer: none found on PATH (make PYTHON=/path/to/python3)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rummyd needs Python 3.11 or newer: $(PYTHON) is older, or missing" >&2; exit 1; }
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment; on Debian: apt install python3-venv" >&2; rm -rf $(VENV); exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || { echo "$(PYTHON) cannot make a virtual environment; on Debian: apt install python3-venv" >&2; rm -rf $(VENV); exit 1; }
 
-$(RUNTIME): requirements.lock pyproject.toml | $(VENV)/pyvenv.cfg
+$(RUNTIME): requirements.lock | $(BIN)/python
 	@echo "Installing what rummyd runs on (requirements.lock)"
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) install $(if $(wildcard $@),--quiet) --require-hashes --only-binary :all: -r requirements.lock
+	@touch $@
+
+$(PROJECT): pyproject.toml $(RUNTIME)
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(DEV): requirements-dev.lock $(RUNTIME)
+$(DEV): requirements-dev.lock $(PROJECT)
 	@echo "Installing what tests and lint need (requirements-dev.lock)"
-	@$(PIP) install --require-hashes --only-binary :all: -r requirements-dev.lock
+	@$(PIP) install $(if $(wildcard $@),--quiet) --require-hashes --only-binary :all: -r requirements-dev.lock
 	@touch $@

@@ -1,7 +1,7 @@
 """What is made from proto/, and what is checked of it: `python tools/protos.py generate | check | baseline`.
 
-proto/gen is committed, so that running rummyd needs no compiler; `check` proves that it is what the protos give. Nothing here
-uses the network: what the protos import is vendored in proto/third_party.
+proto/gen is committed, so that running rummyd needs no compiler; `check` proves that it is what the protos give.
+Nothing here uses the network: what the protos import is vendored in proto/third_party.
 """
 
 import re
@@ -37,7 +37,9 @@ def check() -> None:
     _buf("format", str(PROTO), "--path", str(PROTO / "rummy"), "--diff", "--exit-code")
     with tempfile.TemporaryDirectory() as scratch:
         image = _build(Path(scratch) / "image.binpb")
-        _buf("breaking", str(image), "--against", str(BASELINE), "--config", str(PROTO / "buf.yaml"), "--exclude-imports")
+        _buf(
+            "breaking", str(image), "--against", str(BASELINE), "--config", str(PROTO / "buf.yaml"), "--exclude-imports"
+        )
         fresh = Path(scratch) / "gen"
         fresh.mkdir()
         _write_python(fresh)
@@ -66,7 +68,9 @@ def _build(image: Path) -> Path:
 def _differing(one: Path, other: Path) -> list[str]:
     """Each file that only one of two trees has or that differs between them, as a line of text."""
     left, right = _contents(one), _contents(other)
-    return [f"proto/gen/{name}: differs" for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name)]
+    return [
+        f"proto/gen/{name}: differs" for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name)
+    ]
 
 
 def _contents(tree: Path) -> dict[str, bytes]:

@@ -1,0 +1,56 @@
+"""What every test may ask for: Redis-compatible servers, and a loud word at the end where one of them cannot be had."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.embedded import EmbeddedRedis
+from tests import servers
+
+ASKED_FOR_ALL = pytest.StashKey[bool]()
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """The URL of an embedded server, one for the whole run: its tests share it, so each makes games of its own."""
+    with servers.embedded() as url:
+        yield url
+
+
+@pytest.fixture
+def embedded_redis(tmp_path: Path) -> Iterator[EmbeddedRedis]:
+    """An embedded server of one test's own, to stop, kill and start again at will: it keeps its data meanwhile."""
+    with EmbeddedRedis(data=tmp_path / "redis") as server:
+        yield server
+
+
+@pytest.fixture
+def store_url(any_server: str) -> str:
+    """The URL of an empty server. The test runs once on every one that can be had: see `tests/servers.py`."""
+    servers.empty(any_server)
+    return any_server
+
+
+@pytest.fixture(scope="session")
+def any_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of one of the servers, started once for all its tests."""
+    with servers.SERVERS[request.param]() as url:
+        yield url
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what asks for `store_url` on every server that can be had."""
+    if "any_server" in metafunc.fixturenames:
+        metafunc.config.stash[ASKED_FOR_ALL] = True
+        names = [name for name in servers.SERVERS if name not in servers.missing()]
+        metafunc.parametrize("any_server", names, indirect=True, scope="session")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Nothing is left out silently: say what this run could not be held against."""
+    lacking = servers.missing().values() if terminalreporter.config.stash.get(ASKED_FOR_ALL, False) else []
+    if lacking:
+        terminalreporter.section(f"{len(lacking)} not to be had here", yellow=True)
+        for line in lacking:
+            terminalreporter.line(line, yellow=True)

@@ -1,0 +1,148 @@
+"""The Redis-compatible servers that the store's contract is held against, and a word on those that cannot be had here.
+
+Each is emptied before every test; one that held somebody's data before the first is refused.
+"""
+
+import contextlib
+import functools
+import gc
+import os
+import socket
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import redis
+from redis.cluster import RedisCluster
+
+from service.embedded import EmbeddedRedis
+
+OLDEST = "redis:7.0"  # what rummyd supports at the least; the embedded server is of the newest kind
+NAMED = "RUMMYD_TEST_REDIS_URL"
+CLUSTER_SECONDS = 20.0
+
+
+@contextlib.contextmanager
+def embedded() -> Iterator[str]:
+    """The embedded server."""
+    with EmbeddedRedis() as server:
+        yield server.url
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[str]:
+    """A cluster of three embedded servers, each with a third of the slots."""
+    with contextlib.ExitStack() as stack:
+        ports = _free_ports(3)
+        for port in ports:
+            options = ["--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes"]
+            stack.enter_context(EmbeddedRedis(options=options))
+        _join(ports)
+        yield f"redis+cluster://127.0.0.1:{ports[0]}"
+
+
+@contextlib.contextmanager
+def container() -> Iterator[str]:
+    """The oldest supported server, in a container."""
+    from testcontainers.community.redis import RedisContainer  # noqa: PLC0415  # it takes long to import, and few have Docker
+
+    with RedisContainer(OLDEST) as server:
+        yield f"redis://{server.get_container_host_ip()}:{server.get_exposed_port(6379)}"
+
+
+@contextlib.contextmanager
+def named() -> Iterator[str]:
+    """The server that RUMMYD_TEST_REDIS_URL names, which has to be empty."""
+    url = os.environ[NAMED]
+    with client(url) as commands:
+        if commands.dbsize():
+            raise RuntimeError(f"{NAMED} names a server that holds data: the tests would delete it")
+    yield url
+
+
+SERVERS: dict[str, Callable[[], AbstractContextManager[str]]] = {
+    "embedded": embedded,
+    "cluster": cluster,
+    "container": container,
+    "named": named,
+}
+
+
+@functools.cache
+def missing() -> dict[str, str]:
+    """The servers that cannot be had here, each with the reason."""
+    reasons = {}
+    if not _docker_answers():
+        reasons["container"] = f"Docker is not here: the store's contract did not run on {OLDEST} in a container"
+    if not os.environ.get(NAMED):
+        reasons["named"] = f"{NAMED} is not set: the store's contract did not run on a server of your own"
+    return reasons
+
+
+@contextlib.contextmanager
+def client(url: str) -> Iterator["redis.Redis | RedisCluster"]:
+    """A plain client of a server or cluster."""
+    kind = RedisCluster if "+cluster" in url else redis.Redis
+    commands = kind.from_url(url.replace("+cluster", ""))
+    try:
+        yield commands
+    finally:
+        commands.close()
+
+
+def empty(url: str) -> None:
+    """Delete all that a server or cluster holds."""
+    with client(url) as commands:
+        commands.flushall()
+
+
+def _docker_answers() -> bool:
+    import docker  # noqa: PLC0415  # only asked for where a test wants every server
+    from docker.errors import DockerException  # noqa: PLC0415
+
+    try:
+        with contextlib.closing(docker.from_env(timeout=5)) as daemon:
+            return bool(daemon.ping())
+    except DockerException:
+        return False
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # it leaves its socket open where no daemon listens
+            gc.collect()
+
+
+def _free_ports(number: int) -> list[int]:
+    """Ports whose cluster ports, 10,000 above, are free as well, for as long as nobody else takes them."""
+    with contextlib.ExitStack() as stack:
+        ports: list[int] = []
+        while len(ports) < number:
+            port = stack.enter_context(_listener(0)).getsockname()[1]
+            if port < 55_536:
+                with contextlib.suppress(OSError):
+                    stack.enter_context(_listener(port + 10_000))
+                    ports.append(port)
+        return ports
+
+
+def _listener(port: int) -> socket.socket:
+    return socket.create_server(("127.0.0.1", port))
+
+
+def _join(ports: list[int]) -> None:
+    """Make one cluster of servers, and wait until each of them says that it stands."""
+    with contextlib.ExitStack() as stack:
+        nodes = [stack.enter_context(contextlib.closing(redis.Redis(port=port))) for port in ports]
+        bounds = [16_384 * index // len(nodes) for index in range(len(nodes) + 1)]
+        for node, low, high in zip(nodes, bounds, bounds[1:], strict=False):
+            node.cluster("addslotsrange", low, high - 1)
+            node.cluster("meet", "127.0.0.1", ports[0])
+        deadline = time.monotonic() + CLUSTER_SECONDS
+        while not all(_stands(node.cluster("info"), len(nodes)) for node in nodes):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the embedded servers did not form a cluster in {CLUSTER_SECONDS:.0f} s")
+            time.sleep(0.05)
+
+
+def _stands(info: dict[str, str], size: int) -> bool:
+    return (info["cluster_state"], info["cluster_size"], info["cluster_known_nodes"]) == ("ok", str(size), str(size))
