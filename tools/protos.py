@@ -43,7 +43,7 @@ def check() -> None:
         fresh = Path(scratch) / "gen"
         fresh.mkdir()
         _write_python(fresh)
-        stale = _differing(fresh, GENERATED)
+        stale = differing(fresh, GENERATED)
     if stale:
         sys.exit("\n".join([*stale, "proto/gen is not what the protos give: run `make proto` and commit it"]))
 
@@ -51,6 +51,12 @@ def check() -> None:
 def baseline() -> None:
     """Make the API of now what later protos are held to. A release does so; between releases it stands still."""
     _build(BASELINE)
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    """Each file that only one of two trees has or that differs between them, as a line of text."""
+    left, right = _contents(one), _contents(other)
+    return [f"{name}: differs" for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name)]
 
 
 def _write_python(into: Path) -> None:
@@ -63,14 +69,6 @@ def _write_python(into: Path) -> None:
 def _build(image: Path) -> Path:
     _buf("build", str(PROTO), "--path", str(PROTO / "rummy"), "--exclude-source-info", "--output", str(image))
     return image
-
-
-def _differing(one: Path, other: Path) -> list[str]:
-    """Each file that only one of two trees has or that differs between them, as a line of text."""
-    left, right = _contents(one), _contents(other)
-    return [
-        f"proto/gen/{name}: differs" for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name)
-    ]
 
 
 def _contents(tree: Path) -> dict[str, bytes]:
