@@ -1,4 +1,4 @@
-"""What a seat may ask for. Cards are ints and bytes as in `engine.cards`; melds are named by their index on the table."""
+"""What a seat may ask for. Cards are as in `engine.cards`; melds are named by their index on the table."""
 
 from enum import StrEnum
 

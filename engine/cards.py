@@ -1,6 +1,6 @@
 """Cards as small ints, hands and piles as bytes.
 
-A natural is `suit * 13 + rank - 1` with the suits in the order C D H S (0–3) and the ace as rank 1; a joker is 52.
+A natural is `suit * 13 + rank - 1` with the suits in the order C D H S (0-3) and the ace as rank 1; a joker is 52.
 Equal cards of two packs are the same int, so nothing can tell which copy moved. A *hand* is always kept sorted; a
 *pile* keeps its order.
 """
@@ -29,17 +29,17 @@ NO_CARD = 255  # where a byte may hold a card or none
 
 
 def card_of(rank: int, suit: int) -> int:
-    """The natural of a rank (1–13, ace 1) and a suit (0–3)."""
+    """The natural of a rank (1-13, ace 1) and a suit (0-3)."""
     return suit * 13 + rank - 1
 
 
 def rank_of(card: int) -> int:
-    """The rank of a natural, 1–13 with the ace as 1."""
+    """The rank of a natural, 1-13 with the ace as 1."""
     return card % 13 + 1
 
 
 def suit_of(card: int) -> int:
-    """The suit of a natural, 0–3 in the order C D H S; 4 for a joker."""
+    """The suit of a natural, 0-3 in the order C D H S; 4 for a joker."""
     return card // 13
 
 
@@ -71,4 +71,4 @@ def text(cards: Iterable[int]) -> str:
     return " ".join(_TEXTS[card] for card in cards)
 
 
-_TEXTS = tuple(rank + suit for suit in SUITS for rank in RANKS) + ("JK",)
+_TEXTS = (*(rank + suit for suit in SUITS for rank in RANKS), "JK")

@@ -2,6 +2,7 @@
 
     EngineError
     ├── Refused        the rules forbid the action; nothing has changed (G2)
+    │   └── Misfit     … because the cards named do not make or fit a meld: a foul, where fouls count (P15)
     ├── BadRequest     the actions cannot be one request, whatever the position (G4)
     ├── BadRules       a rule set that cannot be played, with every fault at once
     ├── BadNotation    a text that is no card, meld, action, event or position
@@ -10,6 +11,8 @@
 
 Any other exception out of the engine is a bug in it.
 """
+
+
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,7 +43,6 @@ class Reason(StrEnum):
     CARD_NOT_USABLE = "CARD_NOT_USABLE"
     LAYING_DOWN_CLOSED = "LAYING_DOWN_CLOSED"
     LAY_OFF_CLOSED = "LAY_OFF_CLOSED"
-    JOKER_SWAP_CLOSED = "JOKER_SWAP_CLOSED"
     NO_SUCH_MELD = "NO_SUCH_MELD"
     CARD_NOT_IN_HAND = "CARD_NOT_IN_HAND"
     NOT_A_MELD = "NOT_A_MELD"
@@ -62,12 +64,18 @@ class Refused(EngineError):
 
     `reason` is the code, `text` a sentence for people, `cards` the cards concerned as notation (`"7C 7D"`, or `""`),
     `clause` the clause of the rules that forbids it (`"B6"`), `field` the rule-set field that decides it (or `""`).
-    It never names a card that the acting seat cannot see.
+    It never names a card that the acting seat cannot see. `index` is the place, from 0, of the action in its request.
     """
+
+    index: int = 0
 
     def __init__(self, reason: Reason, text: str, *, clause: str, field: str = "", cards: str = "") -> None:
         super().__init__(f"{reason}: {text}")
         self.reason, self.text, self.clause, self.field, self.cards = reason, text, clause, field, cards
+
+
+class Misfit(Refused):
+    """Cards that the seat holds make no meld, or do not fit the meld that it named."""
 
 
 class BadRequest(EngineError):

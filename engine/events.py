@@ -1,7 +1,7 @@
 """What came of an action, for seats and watchers to follow.
 
-`DealStarted.hands` and `Drew.cards` are the only secrets an event ever holds before its deal is over; `engine.view.redact`
-takes them out for those who may not see them. All else lies open on the table.
+`DealStarted.hands` and `Drew.cards` are the only secrets an event ever holds before its deal is over;
+`engine.view.redact` takes them out for those who may not see them. All else lies open on the table.
 """
 
 from enum import StrEnum
@@ -11,9 +11,25 @@ import msgspec
 from engine.actions import MeldKind
 
 __all__ = [
-    "DealEnd", "DealEnded", "DealStarted", "Discarded", "Drew", "Event", "HandVoided", "JokerSwapped", "Knocked", "LaidDown", "LaidOff",
-    "MatchEnded", "Passed", "Renewal", "SeatOut", "StockRenewed", "TookPile", "TurnStarted",
-]  # fmt: skip
+    "DealEnd",
+    "DealEnded",
+    "DealStarted",
+    "Discarded",
+    "Drew",
+    "Event",
+    "HandVoided",
+    "JokerSwapped",
+    "Knocked",
+    "LaidDown",
+    "LaidOff",
+    "MatchEnded",
+    "Passed",
+    "Renewal",
+    "SeatOut",
+    "StockRenewed",
+    "TookPile",
+    "TurnStarted",
+]
 
 
 class Renewal(StrEnum):
@@ -146,7 +162,10 @@ class SeatOut(msgspec.Struct, frozen=True, array_like=True, tag="seat_out"):
 
 
 class DealEnded(msgspec.Struct, frozen=True, array_like=True, tag="deal_ended"):
-    """A deal is over: everything of it is open now."""
+    """A deal is over: everything of it is open now.
+
+    A dry run does not tell what the hands decide: there `scores`, `totals`, `hands` and `seed` are empty, `pool` is 0.
+    """
 
     deal: int
     end: DealEnd
@@ -167,7 +186,7 @@ class MatchEnded(msgspec.Struct, frozen=True, array_like=True, tag="match_ended"
     winners: tuple[int, ...]
     totals: tuple[int, ...]
     settlement: tuple[int, ...]
-    """What each seat receives (+) or pays (−)."""
+    """What each seat receives (+) or pays (-)."""
 
 
 Event = (

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from engine.rules import (
     Ace,
     AcePoints,
+    ByPlayers,
     DiscardDraw,
     Discarding,
     Foul,
@@ -62,6 +63,7 @@ _BASIC = RuleSet(
     target=0,
     deals=1,
     settlement=Settlement.NONE,
+    by_players=ByPlayers.BASIC,
 )
 
 _RUMMY500 = replace(
@@ -80,6 +82,7 @@ _RUMMY500 = replace(
     target=500,
     deals=0,
     settlement=Settlement.DIFFERENCE,
+    by_players=ByPlayers.RUMMY500,
 )
 
 _POOL500 = replace(

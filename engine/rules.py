@@ -10,6 +10,7 @@ import msgspec
 __all__ = [
     "Ace",
     "AcePoints",
+    "ByPlayers",
     "DiscardDraw",
     "Discarding",
     "Foul",
@@ -21,6 +22,8 @@ __all__ = [
     "Scoring",
     "Settlement",
     "StockEmpty",
+    "hand_size_for",
+    "packs_for",
 ]  # fmt: skip
 
 
@@ -124,21 +127,28 @@ class Settlement(StrEnum):
     DIFFERENCE = "difference"
 
 
+class ByPlayers(StrEnum):
+    """Whose customs give the packs and the hand size by the number of players, where these are left out."""
+
+    BASIC = "basic"
+    RUMMY500 = "rummy500"
+
+
 class RuleSet(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """One way to play. New fields go to the end: the encoded form is positional."""
 
     seats: tuple[int, int]
-    """Least and most players, 2–8."""
+    """Least and most players, 2-8."""
     packs: int | None
-    """52-card packs, 1–2; None: by the number of players (B1, F1)."""
+    """52-card packs, 1-4; None: by the number of players (B1, F1)."""
     jokers: int
-    """Jokers in all, 0–8 (B1)."""
+    """Jokers in all, 0-8 (B1)."""
     hand_size: int | None
     """Cards dealt to each; None: by the number of players and packs (B2, F8)."""
     up_card: bool
     """Whether a card is turned up to start the discard pile (B3)."""
     opening_draw: int
-    """In round 1 the k-th player draws this + k − 1 cards; 0: one card, as ever (P7)."""
+    """In round 1 the k-th player draws this + k - 1 cards; 0: one card, as ever (P7)."""
     discard_draw: DiscardDraw
     use_taken: bool
     """Whether the chosen card of the pile must be used at once (F10)."""
@@ -187,3 +197,23 @@ class RuleSet(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     deals: int
     """The number of deals that ends the match; 0: none."""
     settlement: Settlement
+    by_players: ByPlayers
+
+
+def packs_for(rules: RuleSet, seats: int) -> int:
+    """The packs that so many players use (B1, F1)."""
+    if rules.packs is not None:
+        return rules.packs
+    most_on_one = 5 if rules.by_players is ByPlayers.BASIC else 4
+    return 1 if seats <= most_on_one else 2
+
+
+def hand_size_for(rules: RuleSet, seats: int) -> int:
+    """The cards that each of so many players is dealt (B2, F8)."""
+    if rules.hand_size is not None:
+        return rules.hand_size
+    if rules.by_players is ByPlayers.RUMMY500:
+        return 13 if seats == 2 else 7
+    if seats == 2:
+        return 10
+    return 10 if seats >= 4 and packs_for(rules, seats) > 1 else 7

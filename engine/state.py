@@ -5,16 +5,16 @@ secret; what a seat may see of it is made in `engine.view`.
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from engine.actions import MeldKind
 from engine.errors import BadState, NewerSchema
-from engine.events import DealEnd
+from engine.events import DealEnd, Event
 from engine.rules import RuleSet
 
-__all__ = ["SCHEMA", "DealResult", "MatchResult", "Meld", "Phase", "State", "decode", "encode"]
+__all__ = ["SCHEMA", "DealResult", "MatchResult", "Meld", "Phase", "State", "Step", "decode", "encode"]
 
 SCHEMA: Final = 1
 
@@ -32,7 +32,7 @@ class Meld(msgspec.Struct, frozen=True, array_like=True):
     """A meld on the table.
 
     `cards` holds a run low to high; `owners` the seat that laid each of them (F12); `founder` the seat that began it.
-    `low` is, for a run, the position 1–14 of its first card (1 the ace below the two, 14 the ace above the king), and
+    `low` is, for a run, the position 1-14 of its first card (1 the ace below the two, 14 the ace above the king), and
     for a set the rank. A joker at index i of a run stands for position `low` + i.
     """
 
@@ -53,7 +53,7 @@ class DealResult(msgspec.Struct, frozen=True, array_like=True):
 
 
 class MatchResult(msgspec.Struct, frozen=True, array_like=True):
-    """How the match ended: the winning seats, and what each seat receives (+) or pays (−)."""
+    """How the match ended: the winning seats, and what each seat receives (+) or pays (-)."""
 
     winners: tuple[int, ...]
     settlement: tuple[int, ...]
@@ -92,8 +92,10 @@ class State(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The seats whose hand a foul has voided (P15)."""
     laid: tuple[int, ...] = ()
     """The seats that have laid any card on the table in an earlier turn of the deal."""
-    last_discards: bytes = b""
+    last_discards: bytes
     """By seat the card with whose discard it went out, `NO_CARD` for none (P17)."""
+    at_once: tuple[int, ...] = ()
+    """The seats that went out by laying the whole hand in one turn, having laid nothing before (B10)."""
     turn_overs: int = 0
     idle: int = 0
     """Rounds on end, before this one, in which nobody drew from the stock or laid down."""
@@ -111,6 +113,13 @@ class State(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Of this deal, once it is over."""
     match: MatchResult | None = None
     """Once the match is over."""
+
+
+class Step(NamedTuple):
+    """What came of an action: the state after it, and the events that led there."""
+
+    state: State
+    events: tuple[Event, ...]
 
 
 def encode(state: State) -> bytes:

@@ -1,0 +1,124 @@
+"""What a seat may do: the one place that judges an action, and the list of all that it would let pass.
+
+`check` tries the refusals in the order in which the rules give them: match over, not your turn, wrong phase, laying
+down closed, no such meld, card not in hand, shape, taken card unused, discard.
+"""
+
+from collections.abc import Iterator
+
+from engine.actions import Action, Discard, Draw, LayDown, LayOff, Pass, SwapJoker, Take
+from engine.cards import text
+from engine.deal import first_player
+from engine.draws import check_draw, check_no_draw, check_take, takes
+from engine.errors import Reason, Refused
+from engine.lays import Placed, check_lay, possible_lays
+from engine.rules import Discarding
+from engine.state import Phase, State
+
+__all__ = ["check", "discards", "is_legal", "legal_actions"]
+
+
+def check(state: State, seat: int, action: Action) -> Placed | None:
+    """What a lay comes to, None for any other action that the rules allow. Raises Refused for what they forbid."""
+    _check_turn(state, seat, action)
+    match action:
+        case Draw():
+            check_draw(state)
+        case Take(count):
+            check_take(state, seat, count)
+        case Discard(card):
+            _check_discard(state, seat, card)
+        case Pass():
+            _check_pass(state, seat)
+        case LayDown() | LayOff() | SwapJoker():
+            return check_lay(state, seat, action)
+    return None
+
+
+def is_legal(state: State, seat: int, action: Action) -> bool:
+    """Whether the rules allow the action; a foul (P15) is accepted, yet not legal."""
+    try:
+        check(state, seat, action)
+    except Refused:
+        return False
+    return True
+
+
+def legal_actions(state: State, seat: int) -> Iterator[Action]:
+    """Every legal action of the seat, each once whatever the equal cards, made as it is asked for (G7).
+
+    Where cards can be named in several orders to the same effect one of these stands for all; `as_` and `end` are
+    given only where they are needed. Nothing for a seat that is not to move.
+    """
+    if seat != state.turn:
+        return
+    if state.phase is Phase.DRAW:
+        yield from (action for action in (Draw(), Pass()) if is_legal(state, seat, action))
+        yield from (Take(count) for count in takes(state, seat))
+    elif state.phase is Phase.PLAY:
+        lays = possible_lays(state, seat, state.taken[0] if state.owed else None)
+        yield from (lay for lay in lays if is_legal(state, seat, lay))
+        yield from (Discard(card) for card in discards(state, seat))
+        if is_legal(state, seat, Pass()):
+            yield Pass()
+
+
+def discards(state: State, seat: int) -> bytes:
+    """The cards that the seat may discard now, each once."""
+    cards = bytes(sorted(set(state.hands[seat])))
+    return bytes(card for card in cards if is_legal(state, seat, Discard(card)))
+
+
+def _check_turn(state: State, seat: int, action: Action) -> None:
+    if state.phase is Phase.MATCH_OVER:
+        raise Refused(Reason.MATCH_OVER, "the match is over", clause="B9")
+    if seat != state.turn:
+        raise Refused(Reason.NOT_YOUR_TURN, f"seat {state.turn} is to move", clause="B2")
+    fitting = _PHASES.get(state.phase, ())
+    if not isinstance(action, fitting):
+        raise Refused(Reason.WRONG_PHASE, _WRONG_PHASE[state.phase], clause="B6")
+
+
+def _check_discard(state: State, seat: int, card: int) -> None:
+    hand = state.hands[seat]
+    if card not in hand:
+        named = text([card])
+        raise Refused(Reason.CARD_NOT_IN_HAND, f"the hand does not hold {named}", clause="B6", cards=named)
+    _check_debts(state)
+    barred = state.rules.discard_differs and card in state.taken and not set(hand) <= set(state.taken)
+    if barred:
+        text_ = f"{text([card])} was just taken from the discard pile"
+        reason = Reason.SAME_CARD_AS_TAKEN
+        raise Refused(reason, text_, clause="B6", field="discard_differs", cards=text([card]))
+
+
+def _check_pass(state: State, seat: int) -> None:
+    if state.phase is Phase.DRAW:
+        check_no_draw(state)
+        return
+    _check_debts(state)
+    rules, first = state.rules, first_player(state)
+    if rules.discard is Discarding.REQUIRED:
+        raise Refused(Reason.DISCARD_REQUIRED, "the turn ends with a discard", clause="B6", field="discard")
+    if state.round == 1 and seat in (first, state.dealer):
+        text_ = "in round 1 the first player and the dealer must discard"
+        raise Refused(Reason.DISCARD_REQUIRED, text_, clause="P11", field="discard")
+
+
+def _check_debts(state: State) -> None:
+    """A turn does not end before the card taken and the jokers swapped in are used."""
+    if state.owed:
+        chosen = text(state.taken[:1])
+        text_ = f"{chosen} was taken to be used at once"
+        raise Refused(Reason.TAKEN_CARD_UNUSED, text_, clause="F10", field="use_taken", cards=chosen)
+    if state.owed_jokers:
+        text_ = "the joker swapped in must be played in this turn"
+        raise Refused(Reason.JOKER_NOT_PLAYED, text_, clause="B7", field="joker_swap", cards="JK")
+
+
+_PHASES = {Phase.DRAW: (Draw, Take, Pass), Phase.PLAY: (LayDown, LayOff, SwapJoker, Discard, Pass)}
+_WRONG_PHASE = {
+    Phase.DRAW: "the turn begins with a card from the stock or the discard pile",
+    Phase.PLAY: "this turn's card is drawn already",
+    Phase.DEAL_OVER: "the deal is over",
+}
