@@ -63,6 +63,8 @@ clean: ## Remove what builds and tests leave behind; .data (the games of `make r
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.
+$(shell test -x $(BIN)/python || rm -f $(VENV)/.*-installed)# where Python has gone, so has what was installed for it
+
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "rummyd needs Python 3.11 or newer: none found on PATH (make PYTHON=/path/to/python3)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rummyd needs Python 3.11 or newer: $(PYTHON) is older, or missing" >&2; exit 1; }
