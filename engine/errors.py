@@ -12,8 +12,6 @@
 Any other exception out of the engine is a bug in it.
 """
 
-
-
 from dataclasses import dataclass
 from enum import StrEnum
 
