@@ -58,7 +58,10 @@ def named() -> Iterator[str]:
     with client(url) as commands:
         if commands.dbsize():
             raise RuntimeError(f"{NAMED} names a server that holds data: the tests would delete it")
-    yield url
+    try:
+        yield url
+    finally:
+        empty(url)
 
 
 SERVERS: dict[str, Callable[[], AbstractContextManager[str]]] = {

@@ -64,6 +64,8 @@ def _write_python(into: Path) -> None:
     services = [name for name in ours if re.search(r"^service ", (PROTO / name).read_text(), re.MULTILINE)]
     _protoc([f"--python_out={into}", f"--mypy_out=quiet:{into}"], ours + VENDORED)
     _protoc([f"--grpc_python_out={into}", f"--mypy_grpc_out=quiet:{into}"], services)
+    # The Python has no comments; the description of the REST API is made of them.
+    _protoc(["--include_source_info", f"--descriptor_set_out={into}/rummy/v1/descriptors.binpb"], ours)
 
 
 def _build(image: Path) -> Path:
