@@ -33,7 +33,6 @@ def configure(*, json: bool, level: str, stream: TextIO = sys.stderr) -> None:
         processors=[*before, *after],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=lambda name="rummyd": _NamedLogger(stream, name),
-        cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(

@@ -1,0 +1,148 @@
+"""The gRPC front: a server made from the descriptors of `Calls`, with health, reflection and rich errors.
+
+Requests pass gRPC as bytes and are parsed here: so one that cannot be parsed is refused like any other bad one, with a
+reason and a line in the log.
+"""
+
+from contextlib import aclosing
+from typing import Final, Never, TypeAlias
+
+import grpc
+from google.protobuf import message_factory
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import DecodeError, Message
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from grpc_status import rpc_status
+
+from service.api.callers import bearer_token, call_id_of
+from service.api.calls import Caller, Calls
+from service.api.errors import ApiError, Violation, invalid
+from service.observability import calls as account
+
+__all__ = ["GrpcServer"]
+
+FRONT: Final = "grpc"
+"""The front's name in logs and metrics."""
+
+_CALL_ID: Final = "x-request-id"
+
+_OPTIONS: Final = (
+    # One process, one port: a port in use must be an error, not a share of its connections.
+    ("grpc.so_reuseport", 0),
+    # Bursts wait their turn. Beyond that, calls are turned away at random, and beyond the hard limit all are.
+    ("grpc.server.max_pending_requests", 20_000),
+    ("grpc.server.max_pending_requests_hard_limit", 40_000),
+    # A watcher whose machine has gone without a word is found out within 80 seconds.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    # Clients may ask for a sign of life as often as every 10 seconds, with or without a call under way.
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+)
+
+
+class GrpcServer:
+    """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so."""
+
+    def __init__(self, calls: Calls, *, max_request_bytes: int = 65_536) -> None:
+        limit = ("grpc.max_receive_message_length", max_request_bytes)
+        self._server = grpc.aio.server(options=[*_OPTIONS, limit])
+        self._names = [service.full_name for service in calls.services]
+        for service in calls.services:
+            methods = {method.name: _handler(calls, method) for method in service.methods}
+            self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = [*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME]
+        reflection.enable_server_reflection(names, self._server)
+
+    async def start(self, host: str, port: int) -> int:
+        """Listens on `host:port`, and gives the port (0: any free one). Raises OSError where it cannot."""
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        try:
+            bound = self._server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise OSError(f"cannot listen on {address}") from error
+        await self.tell(healthy=False)
+        await self._server.start()
+        return bound
+
+    async def tell(self, *, healthy: bool) -> None:
+        """Sets the health of every service, and of the server as a whole. Calls are answered whatever it is."""
+        status = health_pb2.HealthCheckResponse
+        for name in ("", *self._names):
+            await self._health.set(name, status.SERVING if healthy else status.NOT_SERVING)
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Takes no new calls, and ends once those under way have; they are cancelled after the grace."""
+        await self._server.stop(grace_seconds)
+
+
+_Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+
+
+def _handler(calls: Calls, method: MethodDescriptor) -> "grpc.RpcMethodHandler[bytes, bytes]":
+    """gRPC's handler of one method, from bytes to bytes."""
+    make = message_factory.GetMessageClass(method.input_type)
+
+    async def unary(data: bytes, context: _Context) -> bytes:
+        call_id = _call_id(context)
+        context.set_trailing_metadata(((_CALL_ID, call_id),))
+        try:
+            request, caller = _read(method, make, data, context, call_id)
+            return (await calls.unary(method, request, caller)).SerializeToString()
+        except ApiError as error:
+            await _abort(context, error, call_id)
+
+    async def stream(data: bytes, context: _Context) -> None:
+        call_id = _call_id(context)
+        await context.send_initial_metadata(((_CALL_ID, call_id),))
+        try:
+            request, caller = _read(method, make, data, context, call_id)
+            # Written, not yielded: when the client goes away, the calls' generator is closed at once, wherever it is.
+            async with aclosing(calls.stream(method, request, caller)) as answers:
+                async for answer in answers:
+                    await context.write(answer.SerializeToString())
+        except ApiError as error:
+            await _abort(context, error, call_id)
+
+    if method.server_streaming:
+        return grpc.unary_stream_rpc_method_handler(stream)
+    return grpc.unary_unary_rpc_method_handler(unary)
+
+
+def _read(
+    method: MethodDescriptor, make: type[Message], data: bytes, context: _Context, call_id: str
+) -> tuple[Message, Caller]:
+    """The request and who makes it. What cannot be read never gets to `Calls`, so it is accounted for here."""
+    try:
+        token = bearer_token(_values(context, "authorization"))
+        return _parsed(make, data), Caller(token, call_id, FRONT)
+    except ApiError as error:
+        with account.recorded(method.full_name, FRONT, call_id) as call:
+            call.failed(error.code_name, error.reason)
+        raise
+
+
+def _parsed(make: type[Message], data: bytes) -> Message:
+    try:
+        return make.FromString(data)
+    except DecodeError as error:
+        text = f"the bytes are no {make.DESCRIPTOR.full_name}"
+        raise invalid([Violation("", text, "MALFORMED")]) from error
+
+
+async def _abort(context: _Context, error: ApiError, call_id: str) -> Never:
+    """Ends the call with the error, its details in the trailing metadata as `google.rpc.Status`."""
+    status = rpc_status.to_status(error.status())
+    await context.abort(status.code, status.details, (*status.trailing_metadata, (_CALL_ID, call_id)))
+
+
+def _call_id(context: _Context) -> str:
+    return call_id_of(_values(context, _CALL_ID))
+
+
+def _values(context: _Context, key: str) -> list[str]:
+    """Every value that the client gave for a key of the metadata."""
+    return [value for name, value in context.invocation_metadata() or () if name == key and isinstance(value, str)]

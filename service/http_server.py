@@ -1,0 +1,56 @@
+"""An ASGI application on a port of its own, served by uvicorn on the loop that runs already."""
+
+import asyncio
+import math
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+__all__ = ["HttpServer", "listen"]
+
+KEEP_ALIVE_SECONDS: Final = 75
+"""How long an idle connection is kept: longer than the minute that proxies keep theirs, so that they close first."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens on `host:port` (port 0: any free one). Raises OSError where it cannot."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    return socket.create_server(address[:2], family=family, backlog=2048)
+
+
+class HttpServer:
+    """A server that runs until `stop`. `port` is where it listens; `task` ends with it."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket, *, grace_seconds: float) -> None:
+        self.port: Final[int] = listener.getsockname()[1]
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=math.ceil(grace_seconds),
+            )
+        )
+        self.task: Final = asyncio.create_task(self._server.serve([listener]))
+
+    async def stop(self) -> None:
+        """Takes no new connections, and ends once the requests under way have; they are cancelled after the grace."""
+        self._server.should_exit = True
+        await self.task
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, without its own handling of signals: the process's are the composition root's."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

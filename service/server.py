@@ -1,0 +1,168 @@
+"""A whole rummyd in one process: what it is made of, how it starts and how it stops.
+
+    async with running(settings) as server:
+        server.addresses              where it listens
+        await server.failure()        returns when it cannot go on, and says why
+
+It starts from below (Redis, store, metrics, then gRPC and REST) and stops from above.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+
+from service.api.grpc import GrpcServer
+from service.api.handlers import build_calls
+from service.api.rest import create_app
+from service.embedded import EmbeddedRedis, EmbeddedRedisError
+from service.games.desk import Desk
+from service.http_server import HttpServer, listen
+from service.observability import metrics
+from service.readiness import Readiness
+from service.settings import LOCAL_REDIS, Settings
+from service.store.errors import BadAddress, StoreUnavailable
+from service.store.feed import FeedLimits
+from service.store.link import Limits
+from service.store.store import Options, Store
+
+__all__ = ["Addresses", "Server", "StartError", "running"]
+
+_POLL_SECONDS: Final = 0.5
+
+_log: Final = structlog.get_logger(__name__)
+
+
+class StartError(Exception):
+    """The server cannot start. The text says why, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a server listens, each as (host, port), and where its games are kept, in words."""
+
+    grpc: tuple[str, int]
+    rest: tuple[str, int]
+    metrics: tuple[str, int]
+    games: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that runs."""
+
+    addresses: Addresses
+    embedded: EmbeddedRedis | None
+    tasks: tuple[asyncio.Task[None], ...]
+
+    async def failure(self) -> str:
+        """Waits until the server cannot go on, and says why. What may come back by itself, as a lost Redis, is none."""
+        while True:
+            if self.embedded is not None and not self.embedded.running:
+                return "the embedded Redis has ended"
+            done, _ = await asyncio.wait(self.tasks, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                return f"{task.get_name()} has ended: {task.exception()!r}"
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Server]:
+    """A server that runs meanwhile. At the end it drains: calls under way finish, streams are told to go elsewhere.
+
+    Raises StartError where it cannot start; then nothing of it is left.
+    """
+    async with AsyncExitStack() as stack:
+        url, games, embedded = await _redis(settings, stack)
+        store = await _store(settings, url, stack)
+        metrics.describe(version("rummyd"))
+        with _listening("metrics", settings.metrics_host, settings.metrics_port):
+            shown = metrics.MetricsServer.start(settings.metrics_host, settings.metrics_port)
+        stack.push_async_callback(shown.stop)
+
+        calls = build_calls(Desk(store), heartbeat_s=settings.heartbeat_seconds)
+        grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes)
+        with _listening("gRPC", settings.grpc_host, settings.grpc_port):
+            listen(settings.grpc_host, settings.grpc_port).close()  # gRPC itself would not say why it cannot
+            grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port)
+        stack.push_async_callback(grpc.stop, 0)
+
+        ready = Readiness(store.ping, grpc.tell)
+        await ready.refresh()
+        pulse = asyncio.create_task(ready.keep(), name="the pulse")
+        stack.callback(pulse.cancel)
+        app = create_app(
+            calls, ready=ready, cors_origins=settings.cors_origins, max_body_bytes=settings.max_request_bytes
+        )
+        with _listening("REST", settings.rest_host, settings.rest_port):
+            listener = listen(settings.rest_host, settings.rest_port)
+        rest = HttpServer(app, listener, grace_seconds=settings.grace_seconds)
+
+        addresses = Addresses(
+            (settings.grpc_host, grpc_port), (settings.rest_host, rest.port), (settings.metrics_host, shown.port), games
+        )
+        _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=shown.port)
+        try:
+            yield Server(addresses, embedded, (pulse, rest.task))
+        finally:
+            await ready.drain()
+            await store.feed.close()  # every watcher is told to go on elsewhere
+            await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
+            _log.info("stopped")
+
+
+async def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
+    """The Redis to use: its URL, what to say of it, and the embedded server where it is that."""
+    if settings.redis_url or not settings.embedded:
+        url = settings.redis_url or LOCAL_REDIS
+        return url, f"in the Redis at {_public(url)}", None
+    embedded = EmbeddedRedis(None if settings.throw_away else Path(settings.data_dir))
+    try:
+        await asyncio.to_thread(embedded.start)
+    except EmbeddedRedisError as error:
+        raise StartError(str(error)) from error
+    stack.push_async_callback(asyncio.to_thread, embedded.close)
+    kept = f"in {embedded.data} (embedded Redis)" if embedded.data else "nowhere: the embedded Redis keeps nothing"
+    return embedded.url, kept, embedded
+
+
+async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
+    """The store in that Redis, found to answer."""
+    options = Options(
+        history=settings.history_length,
+        keep_open_s=settings.keep_open_seconds,
+        keep_playing_s=settings.keep_playing_seconds,
+        keep_over_s=settings.keep_over_seconds,
+        link=Limits(connect_s=settings.redis_timeout_seconds, call_s=settings.redis_timeout_seconds),
+        feed=FeedLimits(room=settings.watcher_queue),
+    )
+    try:
+        store = await Store.connect(url, options)
+    except BadAddress as error:
+        raise StartError(f"the Redis URL is unusable: {error}") from error
+    except StoreUnavailable as error:
+        raise StartError(f"no Redis answers at {_public(url)}: {error}") from error
+    stack.push_async_callback(store.close)
+    return store
+
+
+@contextmanager
+def _listening(what: str, host: str, port: int) -> Iterator[None]:
+    """Turns the failure to listen into a line that names the port, and the setting that gives another."""
+    try:
+        yield
+    except OSError as error:
+        flag = f"--{what.lower()}-port"
+        why = error.strerror or str(error)
+        raise StartError(f"{what} cannot listen on {host}:{port}: {why.lower()} ({flag} gives another port)") from error
+
+
+def _public(url: str) -> str:
+    """A Redis URL without its user, password and options."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
