@@ -217,7 +217,8 @@ class _Server:
 
     def _last_words(self) -> str:
         lines = self._log.read_text(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        return last.rpartition(" # ")[2]  # a warning's text, without process id and time
 
 
 def _answers(path: Path) -> bool:

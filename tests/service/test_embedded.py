@@ -100,11 +100,19 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_a_server_that_cannot_start_is_quoted() -> None:
     """Where the server refuses to start, the error carries its last words and nothing of it is left."""
     server = EmbeddedRedis(options=["--no-such-option", "1"])
-    with pytest.raises(DidNotStart, match=r"ended with 1: .*directive"):
+    with pytest.raises(DidNotStart, match=r"^the embedded server ended with 1: .*directive"):
         server.start()
     assert not server.running
     with pytest.raises(EmbeddedRedisError, match="not been started"):
         _ = server.url
+
+
+def test_damaged_data_are_quoted(tmp_path: Path) -> None:
+    """Where the server cannot read the data that it is given, the error says so in one line, without its log's clutter."""
+    (tmp_path / "appendonlydir").mkdir()
+    (tmp_path / "appendonlydir" / "appendonly.aof.manifest").write_text("garbage")
+    with pytest.raises(DidNotStart, match=r"^the embedded server ended with 1: The AOF manifest file [^\n]*$"):
+        EmbeddedRedis(tmp_path).start()
 
 
 def test_a_missing_wheel_is_said_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
