@@ -108,7 +108,7 @@ def test_a_server_that_cannot_start_is_quoted() -> None:
 
 
 def test_damaged_data_are_quoted(tmp_path: Path) -> None:
-    """Where the server cannot read the data that it is given, the error says so in one line, without its log's clutter."""
+    """Where the server cannot read the data that it is given, the error says so in one line."""
     (tmp_path / "appendonlydir").mkdir()
     (tmp_path / "appendonlydir" / "appendonly.aof.manifest").write_text("garbage")
     with pytest.raises(DidNotStart, match=r"^the embedded server ended with 1: The AOF manifest file [^\n]*$"):
