@@ -1,0 +1,63 @@
+"""The ids of server-sent events: where a stream of Observe stands, so that `Last-Event-ID` resumes it.
+
+An id is `EPOCH.VERSION`, or `VERSION` where the client has never been told the epoch. Streams of other methods have
+none.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from google.protobuf.message import Message
+from rummy.v1.game_service_pb2 import ObserveRequest, ObserveResponse
+
+from service.api.errors import Violation, invalid
+from service.api.rest.schema import Schema
+
+__all__ = ["LAST_EVENT_ID", "EventIds", "resume"]
+
+EventIds: TypeAlias = Callable[[Message], str | None]
+"""Gives each message of one stream, in order, its id; None: it has none of its own."""
+
+LAST_EVENT_ID: Final[Schema] = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "description": "The id of the last event received, to go on after it. It counts for more than the query.",
+    "schema": {"type": "string", "pattern": r"^(([^.]{1,40}\.)?(0|[1-9][0-9]{0,8}))?$"},
+}
+"""The parameter of a stream's operation."""
+
+_LAST: Final = re.compile(r"(?:([^.]{1,40})\.)?(0|[1-9][0-9]{0,8})")
+
+
+def resume(request: Message, last_event_id: str | None) -> EventIds:
+    """Sets a request to go on after the event with this id, which counts for more than what the request says.
+
+    Raises ApiError INVALID_FIELD where the id is none that a stream of this method has given.
+    """
+    if not isinstance(request, ObserveRequest):
+        return lambda _message: None
+    if last_event_id:
+        found = _LAST.fullmatch(last_event_id)
+        if not found:
+            raise invalid([Violation("Last-Event-ID", "must be EPOCH.VERSION, or VERSION", "BAD_VALUE")])
+        request.epoch, request.after = found[1] or "", int(found[2])
+    return _Ids(request.epoch)
+
+
+class _Ids:
+    def __init__(self, epoch: str) -> None:
+        self._epoch = epoch
+
+    def __call__(self, message: Message) -> str | None:
+        if not isinstance(message, ObserveResponse):
+            return None
+        match message.WhichOneof("message"):
+            case "snapshot":
+                self._epoch = message.snapshot.epoch
+                version = message.snapshot.version
+            case "batch":
+                version = message.batch.version
+            case _:
+                return None
+        return f"{self._epoch}.{version}" if self._epoch else str(version)

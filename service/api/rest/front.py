@@ -1,0 +1,123 @@
+"""The API over HTTP, as a bare ASGI application: find the method, read the request, call it, write the answer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+from urllib.parse import quote
+
+from starlette.types import Receive, Scope, Send
+
+from service.api.callers import bearer_token, call_id_of
+from service.api.calls import Caller, Calls
+from service.api.errors import ApiError
+from service.api.rest import sse
+from service.api.rest.answers import send_error, send_json
+from service.api.rest.cursor import resume
+from service.api.rest.errors import encoded, too_large
+from service.api.rest.routes import Routes
+from service.api.rest.to_json import to_json
+from service.api.rest.transcode import transcode
+from service.observability import calls as account
+
+__all__ = ["Front"]
+
+_FRONT: Final = "rest"
+_UNKNOWN: Final = "unknown"
+
+
+class Front:
+    """Every method of `calls` that the protos give a path.
+
+    A body is read as JSON whatever its Content-Type says, so that `curl -d` works as it is. A web page of another site
+    gains nothing by that: the token is in a header that no browser sends by itself.
+    """
+
+    def __init__(self, calls: Calls, *, max_body_bytes: int) -> None:
+        self._calls = calls
+        self._routes = Routes(calls.services)
+        self._max_body_bytes = max_body_bytes
+
+    @property
+    def verbs(self) -> frozenset[str]:
+        """The verbs of HTTP that some method takes."""
+        return self._routes.verbs
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one HTTP request. A web socket is refused."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        headers = _Headers(scope)
+        call_id = call_id_of(headers.every(b"x-request-id"))
+        about = [(b"x-request-id", call_id.encode())]
+        try:
+            with _accounted(_UNKNOWN, call_id):
+                route, captured = self._routes.match(scope["method"], _raw_path(scope))
+            with _accounted(route.method.full_name, call_id):
+                caller = Caller(bearer_token(headers.every(b"authorization")), call_id, _FRONT)
+                body = await self._body(headers, receive) if route.body else b""
+                request = transcode(route, captured, scope["query_string"], body)
+                last_event_id = headers.last(b"last-event-id")
+                ids = resume(request, last_event_id)
+            if route.method.server_streaming:
+                answers = self._calls.stream(route.method, request, caller)
+                await sse.serve(answers, ids, about, receive, send, resumed=bool(last_event_id))
+            else:
+                answer = await self._calls.unary(route.method, request, caller)
+                await send_json(send, to_json(answer), about)
+        except ApiError as error:
+            await send_error(send, error, about)
+        except _Gone:
+            return
+
+    async def _body(self, headers: "_Headers", receive: Receive) -> bytes:
+        """The whole body. Raises ApiError where it is too large, or compressed."""
+        if headers.last(b"content-encoding") not in {"", "identity"}:
+            raise encoded()
+        body = b""
+        more = True
+        while more:
+            part = await receive()
+            if part["type"] == "http.disconnect":
+                raise _Gone
+            body += part.get("body", b"")
+            if len(body) > self._max_body_bytes:
+                raise too_large(self._max_body_bytes)
+            more = part.get("more_body", False)
+        return body
+
+
+class _Gone(Exception):
+    """The client went away before it had sent its request."""
+
+
+class _Headers:
+    """The headers of a request, by their names in lower case."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._raw: list[tuple[bytes, bytes]] = list(scope["headers"])
+
+    def every(self, name: bytes) -> list[str]:
+        """Every value of a header, in the order in which they came."""
+        return [value.decode("latin-1") for key, value in self._raw if key == name]
+
+    def last(self, name: bytes) -> str:
+        """The last value of a header; empty where there is none."""
+        return (self.every(name) or [""])[-1]
+
+
+def _raw_path(scope: Scope) -> str:
+    """The path as it was sent, percent-encoded."""
+    raw: bytes | None = scope.get("raw_path")
+    return quote(scope["path"]) if raw is None else raw.decode("latin-1")
+
+
+@contextmanager
+def _accounted(method: str, call_id: str) -> Iterator[None]:
+    """Accounts for a call that cannot be read, since it never gets to `Calls`."""
+    try:
+        yield
+    except ApiError as error:
+        with account.recorded(method, _FRONT, call_id) as call:
+            call.failed(error.code_name, error.reason)
+        raise

@@ -1,0 +1,150 @@
+"""Server streams as server-sent events, one a message.
+
+    id: EPOCH.VERSION        where the message has an id (`cursor`)
+    event: snapshot          the name of the field of its oneof that is set
+    data: {"snapshot": …}    the message as JSON
+
+What fails before the first message is a plain HTTP error; what fails later is an event `error` with the same body. A
+stream that ends well ends with an event `end`. A client that resumed with `Last-Event-ID` when nothing was left to tell
+gets 204, which makes a browser stop coming back.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Final
+
+from google.protobuf.message import Message
+from starlette.types import Receive, Send
+
+from service.api.errors import ApiError
+from service.api.rest.answers import COMMON, Headers, error_body
+from service.api.rest.cursor import EventIds
+from service.api.rest.to_json import to_json
+
+__all__ = ["ABOUT", "CONTENT_TYPE", "serve"]
+
+CONTENT_TYPE: Final = "text/event-stream"
+
+ABOUT: Final = (
+    "A stream of server-sent events. `event` names the field that is set, `data` is the message as one line of JSON, "
+    "and `id` is what `Last-Event-ID` resumes the stream by. It ends with an event `end`, or with an event `error` "
+    "whose data is the body of an error."
+)
+"""How the stream is read, for those who have only the document."""
+
+_RETRY: Final = b"retry: 1000\n\n"
+"""Begins every stream: a browser that lost it comes back after a second."""
+
+_QUIET_S: Final = 0.5
+"""How long the first message may take before the client is told that the stream is open."""
+
+
+async def serve(
+    answers: AsyncGenerator[Message], ids: EventIds, headers: Headers, receive: Receive, send: Send, *, resumed: bool
+) -> None:
+    """Sends each message as it comes, until the last, an error, or the client's going away, which ends `answers`.
+
+    Raises ApiError where `answers` does before anything was sent.
+    """
+    async with _until_gone(receive), aclosing(answers):
+        response = _Response(headers, send)
+        try:
+            message = await _first(answers, response)
+            if message is None and resumed and not response.begun:
+                await response.nothing()
+                return
+            while message is not None:
+                await response.event(_name_of(message), to_json(message), ids(message))
+                message = await anext(answers, None)
+        except ApiError as error:
+            if not response.begun:
+                raise
+            await response.event("error", error_body(error))
+        else:
+            await response.event("end", b"{}")
+        await response.end()
+
+
+class _Response:
+    """The HTTP response: it begins with the first thing that is sent."""
+
+    def __init__(self, headers: Headers, send: Send) -> None:
+        self.begun = False
+        self._headers = headers
+        self._send = send
+
+    async def begin(self) -> None:
+        """Tells the client that the stream is open, once."""
+        if not self.begun:
+            await self._start(200, (b"content-type", CONTENT_TYPE.encode()), (b"x-accel-buffering", b"no"))
+            await self._send({"type": "http.response.body", "body": _RETRY, "more_body": True})
+
+    async def event(self, name: str, data: bytes, event_id: str | None = None) -> None:
+        """Sends one event; `data` has no line break, as JSON on one line has none."""
+        await self.begin()
+        head = f"id: {event_id}\nevent: {name}\ndata: " if event_id else f"event: {name}\ndata: "
+        await self._send({"type": "http.response.body", "body": head.encode() + data + b"\n\n", "more_body": True})
+
+    async def nothing(self) -> None:
+        """Answers 204: there will never be another event."""
+        await self._start(204)
+        await self.end()
+
+    async def end(self) -> None:
+        """Ends the response."""
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _start(self, status: int, *about: tuple[bytes, bytes]) -> None:
+        self.begun = True
+        headers = [*about, *COMMON, *self._headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+async def _first(answers: AsyncGenerator[Message], response: _Response) -> Message | None:
+    """The first message, None where there is none. Where it takes its time, the response begins without it."""
+
+    async def step() -> Message | None:
+        return await anext(answers, None)
+
+    first = asyncio.create_task(step())
+    try:
+        await asyncio.wait({first}, timeout=_QUIET_S)
+        if not first.done():
+            await response.begin()
+        return await first
+    finally:
+        if not first.done():
+            first.cancel()
+            await asyncio.wait({first})
+
+
+@asynccontextmanager
+async def _until_gone(receive: Receive) -> AsyncIterator[None]:
+    """Cancels the block as soon as the client goes away, and goes on after it."""
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("an answer is served by a task")
+    before, gone = task.cancelling(), False
+
+    async def watch() -> None:
+        nonlocal gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone = True
+        task.cancel()
+
+    watcher = asyncio.create_task(watch())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not gone or task.uncancel() > before:
+            raise
+    finally:
+        watcher.cancel()
+
+
+def _name_of(message: Message) -> str:
+    """The event's name: which field of the message's oneof is set."""
+    groups = message.DESCRIPTOR.oneofs
+    return message.WhichOneof(groups[0].name) or "message" if groups else "message"
