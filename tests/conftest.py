@@ -3,10 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from service.embedded import EmbeddedRedis
 from tests import servers
+
+# A machine that is busy with something else makes no test fail. Where CI is set, Hypothesis does so by itself.
+hypothesis.settings.register_profile("steady", hypothesis.settings.default, deadline=None)
+hypothesis.settings.load_profile("steady")
 
 ASKED_FOR_ALL = pytest.StashKey[bool]()
 
