@@ -101,7 +101,7 @@ def _check_lay_down(state: State, seat: int, lay: LayDown) -> Placed:
     if not ways:
         raise Misfit(Reason.NOT_A_MELD, f"{text(cards)} is no set and no run", clause="B5", cards=text(cards))
     if len(ways) > 1:
-        text_ = f"{text(cards)} could be a set or a run; the action must say which"
+        text_ = f"{text(cards)} can be read in two ways; the action must say in which"
         raise Refused(Reason.AMBIGUOUS_PLACE, text_, clause="B7", cards=text(cards))
     kind, laid, low = ways[0]
     meld = Meld(kind, laid, bytes([seat] * len(laid)), seat, low)

@@ -35,11 +35,12 @@ class Extension(NamedTuple):
 def readings(rules: RuleSet, cards: bytes, as_: MeldKind | None = None) -> list[Reading]:
     """Every way to read the cards as a new meld of the kind (None: of either); none where they are no meld (B5, B7).
 
-    With a joker in a run the order given is the reading, low to high; naturals alone may come in any order.
+    With a joker in a run the order given is the reading, low to high; naturals alone may come in any order, and their
+    order counts only for all thirteen of a suit, where the ace could be at either end.
     """
     as_set = None if as_ is MeldKind.RUN else _as_set(rules, cards)
-    as_run = None if as_ is MeldKind.SET else _as_run(rules, cards)
-    return [reading for reading in (as_set, as_run) if reading]
+    as_runs = [] if as_ is MeldKind.SET else _as_runs(rules, cards)
+    return [as_set, *as_runs] if as_set else as_runs
 
 
 def extensions(rules: RuleSet, meld: Meld, cards: bytes) -> list[Extension]:
@@ -153,28 +154,29 @@ def _fit_set(rules: RuleSet, cards: bytes, rank: int) -> bool:
     return all(card % 13 + 1 == rank for card in naturals)
 
 
-def _as_run(rules: RuleSet, cards: bytes) -> Reading | None:
+def _as_runs(rules: RuleSet, cards: bytes) -> list[Reading]:
+    """The cards as a run; two ways only for all thirteen naturals of a suit, the ace low or high, out of order."""
     naturals = cards.translate(None, _JOKERS)
-    size = len(cards)
-    if not naturals or size < rules.run_min:
-        return None
-    suit, top = naturals[0] // 13, highest(rules)
-    ranks = _ranks(naturals, suit)
+    size, top = len(cards), highest(rules)
+    ranks = _ranks(naturals, naturals[0] // 13) if naturals and size >= rules.run_min else None
     if ranks is None:
-        return None
+        return []
     if len(naturals) == size:
-        lows = [low for low in (_lowest(ranks), _lowest(ranks & ~2 | 1 << 14)) if low]
+        lows = {_lowest(ranks), _lowest(ranks & ~2 | 1 << 14)} if ranks & 2 else {_lowest(ranks)}
     else:
         index = next(index for index, card in enumerate(cards) if card != JOKER)
         rank = cards[index] % 13 + 1
-        lows = [rank - index, 14 - index] if rank == 1 else [rank - index]
-    for low in lows:
+        lows = {rank - index, 14 - index} if rank == 1 else {rank - index}
+    found = []
+    for low in sorted(lows):
         high = low + size - 1
         if low >= 1 and high <= top and not (low == 1 and high == 14):
-            run = _fill(suit, ranks, low, high)
-            if (len(naturals) == size and JOKER not in run) or run == cards:
-                return Reading(MeldKind.RUN, run, low)
-    return None
+            run = _fill(naturals[0] // 13, ranks, low, high)
+            if run == cards:
+                return [Reading(MeldKind.RUN, run, low)]
+            if len(naturals) == size and JOKER not in run:
+                found.append(Reading(MeldKind.RUN, run, low))
+    return found
 
 
 def _ranks(naturals: bytes, suit: int) -> int | None:
