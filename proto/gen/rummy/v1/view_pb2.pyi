@@ -246,7 +246,7 @@ class Options(_message.Message):
         """The card."""
         @_builtins.property
         def ends(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.End.ValueType]:
-            """The ends of the run that it may go to, where the action has to name one. Empty otherwise."""
+            """The ends of the run that it may go to; of several, the action has to name one. Empty for a set."""
 
         def __init__(
             self,

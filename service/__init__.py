@@ -1,0 +1,1 @@
+"""The game on the network: rummyd's server."""

@@ -1,0 +1,1 @@
+"""What clients call: gRPC and REST over the same handlers."""

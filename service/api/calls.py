@@ -1,0 +1,114 @@
+"""One way through for every call, whichever front it came by: check the request, handle it, account for it.
+
+The fronts (`grpc`, `rest`) turn bytes into a request message, and an answer or an `ApiError` into bytes; all else is
+here.
+"""
+
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import protovalidate
+import structlog
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+
+from service.api.errors import Violation, answer_to, invalid
+from service.observability import calls as account
+
+__all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler", "new_call_id"]
+
+_log: Final = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, and how: the bearer token if any, an id that finds the call in the logs, and the front's name."""
+
+    token: str | None
+    call_id: str
+    front: str
+
+
+UnaryHandler = Callable[[Any, Caller], Awaitable[Message]]
+"""Answers one request with one message, or raises.
+
+The request is of the method's own class, which no type can tell here.
+"""
+
+StreamHandler = Callable[[Any, Caller], AsyncGenerator[Message]]
+"""Answers one request with a stream of messages, or raises, before or between messages."""
+
+
+class Calls:
+    """Every method of the API with its handler.
+
+    `services` maps each service's descriptor to the handlers of its methods, by method name (`CreateGame`).
+    """
+
+    def __init__(self, services: Mapping[ServiceDescriptor, Mapping[str, UnaryHandler | StreamHandler]]) -> None:
+        self.services = tuple(services)
+        self._handlers = {
+            method.full_name: handlers[method.name]
+            for service, handlers in services.items()
+            for method in service.methods
+        }
+
+    async def unary(self, method: MethodDescriptor, request: Message, caller: Caller) -> Message:
+        """Answers a unary call. Raises nothing but ApiError and CancelledError."""
+        handler = cast(UnaryHandler, self._handlers[method.full_name])
+        with _accounted(method, caller):
+            _check(request)
+            return await handler(request, caller)
+
+    async def stream(self, method: MethodDescriptor, request: Message, caller: Caller) -> AsyncGenerator[Message]:
+        """Answers a server-streaming call. Raises nothing but ApiError and CancelledError."""
+        handler = cast(StreamHandler, self._handlers[method.full_name])
+        with _accounted(method, caller):
+            _check(request)
+            async with aclosing(handler(request, caller)) as messages:
+                async for message in messages:
+                    yield message
+
+
+def new_call_id() -> str:
+    """An id for a call that brought none: 16 hex digits."""
+    return secrets.token_hex(8)
+
+
+def _check(request: Message) -> None:
+    """Refuses a request that breaks the constraints written in the protos, with every violation at once."""
+    found = protovalidate.collect_violations(request)
+    if found:
+        raise invalid(
+            Violation(_path(violation), violation.proto.message, violation.proto.rule_id.upper().replace(".", "_"))
+            for violation in found
+        )
+
+
+def _path(violation: protovalidate.Violation) -> str:
+    """Where a violation is: `actions[0].lay_down.cards[1]`."""
+    path = ""
+    for element in violation.proto.field.elements if violation.proto.field else ():
+        path += f".{element.field_name}"
+        if element.subscript is not None:
+            path += f"[{element.subscript.value}]"
+    return path.removeprefix(".")
+
+
+@contextmanager
+def _accounted(method: MethodDescriptor, caller: Caller) -> Iterator[None]:
+    """Logs and counts the call, and turns what is no ApiError into one."""
+    with account.recorded(method.full_name, caller.front, caller.call_id, stream=method.server_streaming) as call:
+        try:
+            yield
+        except Exception as error:
+            answer = answer_to(error, caller.call_id)
+            call.failed(answer.code_name, answer.reason)
+            if answer.reason == "INTERNAL":
+                _log.exception("call_crashed")
+            if answer is error:
+                raise
+            raise answer from error

@@ -1,0 +1,83 @@
+"""Rule sets, both ways.
+
+Field by field through the descriptor: a field has the same name in the protos, the engine and the rules' JSON.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
+from rummy.v1 import rule_set_pb2 as pb
+
+from engine.errors import BadRules, Fault
+from engine.faults import complete
+from engine.rules import RuleSet
+
+__all__ = ["rule_set_to", "rules_from"]
+
+Override = bool | int | str | list[int]
+"""The value of one field, as in the rules' JSON."""
+
+_FIELDS: Final[Mapping[str, FieldDescriptor]] = {
+    name: field for name, field in pb.RuleSet.DESCRIPTOR.fields_by_name.items() if name in RuleSet.__struct_fields__
+}
+_MAY_LACK: Final = frozenset({"packs", "hand_size", "stake", "carry_over", "one_winner"})
+"""Fields that a rule set without a preset may leave out:
+
+decided by the number of players, or only of games with a pool.
+"""
+
+
+def rules_from(message: pb.RuleSet) -> RuleSet:
+    """The rule set that the message names: a preset with the fields that differ, or all fields.
+
+    Raises BadRules where the preset is unknown, or there is none and fields are missing. It may be unplayable in other
+    ways.
+    """
+    overrides = _overrides_from(message)
+    if message.preset:
+        return complete(message.preset, overrides)
+    missing = [name for name in _FIELDS if name not in overrides and name not in _MAY_LACK]
+    if missing:
+        text = "is missing: name a preset, or give all fields"
+        raise BadRules([Fault(name, "MISSING", text) for name in missing])
+    return complete("basic", overrides)
+
+
+def rule_set_to(rules: RuleSet, preset: str) -> pb.RuleSet:
+    """The rule set, whole; a field that is decided by the number of players is left out while that is not known."""
+    message = pb.RuleSet(preset=preset)
+    for name, field in _FIELDS.items():
+        value = getattr(rules, name)
+        if name == "seats":
+            message.seats.least, message.seats.most = rules.seats
+        elif value is None:
+            continue
+        elif field.enum_type:
+            setattr(message, name, field.enum_type.values_by_name[_prefix(field.enum_type) + value.upper()].number)
+        else:
+            setattr(message, name, value)
+    return message
+
+
+def _overrides_from(message: pb.RuleSet) -> dict[str, Override]:
+    """The fields that the message gives."""
+    found: dict[str, Override] = {}
+    for name, field in _FIELDS.items():
+        if name == "seats":
+            if message.HasField("seats"):
+                found[name] = [message.seats.least, message.seats.most]
+        elif field.enum_type:
+            number = getattr(message, name)
+            if number:
+                found[name] = (
+                    field.enum_type.values_by_number[number].name.removeprefix(_prefix(field.enum_type)).lower()
+                )
+        elif message.HasField(name):  # type: ignore[arg-type]
+            found[name] = getattr(message, name)
+    return found
+
+
+def _prefix(enum: EnumDescriptor) -> str:
+    """What the values of an enum begin with: `GO_OUT_` of `GO_OUT_FREE`."""
+    return enum.values_by_number[0].name.removesuffix("UNSPECIFIED")

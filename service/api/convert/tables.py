@@ -1,0 +1,118 @@
+"""Tables and views as messages. What comes here is what the viewer may see already (`service.games.seen`)."""
+
+from rummy.v1 import card_pb2, event_pb2, view_pb2
+from rummy.v1 import game_pb2 as pb
+
+from engine.state import Meld, Phase
+from engine.view import Summary, View
+from service.api.convert.actions import CARDS, ENDS, KINDS, texts
+from service.api.convert.events import deal_result_to, timestamp
+from service.api.convert.rules import rule_set_to
+from service.games.seen import SeatState, SeenTable
+from service.store.table import Phase as TablePhase
+
+__all__ = ["game_to", "view_to"]
+
+_STATES = {
+    TablePhase.OPEN: pb.Game.STATE_OPEN,
+    TablePhase.PLAYING: pb.Game.STATE_PLAYING,
+    TablePhase.FINISHED: pb.Game.STATE_FINISHED,
+    TablePhase.ABANDONED: pb.Game.STATE_ABANDONED,
+}
+_SEAT_STATES = {
+    SeatState.FREE: pb.Game.Seat.STATE_FREE,
+    SeatState.TAKEN: pb.Game.Seat.STATE_TAKEN,
+    SeatState.LEFT: pb.Game.Seat.STATE_LEFT,
+}
+_PHASES = {
+    Phase.DRAW: view_pb2.View.PHASE_DRAW,
+    Phase.PLAY: view_pb2.View.PHASE_PLAY,
+    Phase.DEAL_OVER: view_pb2.View.PHASE_DEAL_OVER,
+    Phase.MATCH_OVER: view_pb2.View.PHASE_MATCH_OVER,
+}
+
+
+def game_to(seen: SeenTable) -> pb.Game:
+    """The table."""
+    return pb.Game(
+        name=f"games/{seen.game}",
+        display_name=seen.display_name,
+        rule_set=rule_set_to(seen.rules, seen.preset),
+        seat_count=len(seen.seats),
+        state=_STATES[seen.phase],
+        seats=[pb.Game.Seat(state=_SEAT_STATES[seat.state], display_name=seat.display_name) for seat in seen.seats],
+        version=seen.version,
+        epoch=seen.epoch,
+        create_time=timestamp(seen.created_ms),
+        update_time=timestamp(seen.updated_ms),
+        expire_time=timestamp(seen.expires_ms),
+        commitment=seen.commitment.hex() if seen.commitment else "",
+        view=view_to(seen),
+    )
+
+
+def view_to(seen: SeenTable) -> view_pb2.View | None:
+    """The match as the viewer sees it; None before it starts."""
+    view = seen.view
+    if view is None:
+        return None
+    playing = seen.phase is TablePhase.PLAYING and view.phase in {Phase.DRAW, Phase.PLAY}
+    return view_pb2.View(
+        version=seen.version,
+        seat=view.seat,
+        phase=_PHASES[view.phase],
+        turn=view.turn if playing else None,
+        deal=view.deal,
+        round=view.round,
+        dealer=view.dealer,
+        seats=[
+            view_pb2.View.SeatView(card_count=seat.cards, score=seat.score, out=seat.out, voided=seat.voided)
+            for seat in view.seats
+        ],
+        hand=texts(view.seats[view.seat].hand or b"") if view.seat is not None else (),
+        melds=[_meld(number, meld) for number, meld in enumerate(view.melds)],
+        pile=texts(view.pile),
+        pile_count=view.pile_count,
+        stock_count=view.stock_count,
+        turn_overs=view.turn_overs,
+        pool=view.pool,
+        knocked=view.knocked,
+        owed_card=CARDS[view.owed] if view.owed is not None else "",
+        owed_jokers=view.owed_jokers,
+        commitment=view.commitment.hex(),
+        next_commitment=view.next_commitment.hex(),
+        options=_options(view.options) if view.options and playing else None,
+        last_deal=deal_result_to(seen.last_deal) if seen.last_deal else None,
+        result=_result(view),
+    )
+
+
+def _meld(number: int, meld: Meld) -> card_pb2.Meld:
+    return card_pb2.Meld(
+        meld=number, kind=KINDS[meld.kind], cards=texts(meld.cards), owners=meld.owners, founder=meld.founder
+    )
+
+
+def _options(options: Summary) -> view_pb2.Options:
+    return view_pb2.Options(
+        draw=options.may_draw,
+        take=options.takes,
+        lay_down=options.may_lay_down,
+        lay_off=[
+            view_pb2.Options.LayOffPlace(
+                meld=place.meld, card=CARDS[place.card], ends=[ENDS[end] for end in place.ends]
+            )
+            for place in options.lay_offs
+        ],
+        swap_joker=[view_pb2.Options.SwapPlace(meld=place.meld, card=CARDS[place.card]) for place in options.swaps],
+        discard=texts(options.discards),
+        **{"pass": options.may_pass},
+    )
+
+
+def _result(view: View) -> event_pb2.Event.MatchEnded | None:
+    if view.match is None:
+        return None
+    return event_pb2.Event.MatchEnded(
+        winners=view.match.winners, scores=[seat.score for seat in view.seats], settlement=view.match.settlement
+    )

@@ -1,0 +1,187 @@
+"""What each method of GameService does: a message in, a use case, a message out. Both fronts call these."""
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.game_pb2 import Game
+
+from engine.errors import BadRules
+from service.api import rule_sets
+from service.api.calls import Caller, Calls
+from service.api.convert.actions import action_from, action_to
+from service.api.convert.events import batch_to, event_to, timestamp
+from service.api.convert.rules import rules_from
+from service.api.convert.tables import game_to, view_to
+from service.api.errors import ApiError, Violation, bad_page_token
+from service.games import create, read, seats
+from service.games.act import act, list_legal, try_out
+from service.games.desk import Desk
+from service.games.observe import Heartbeat, observe
+from service.games.seen import SeenBatch, SeenTable, see
+from service.observability.calls import note
+
+__all__ = ["GameHandlers", "build_calls"]
+
+_PAGE_TOKEN: Final = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+
+
+def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
+    """Every method of the API, over the use cases."""
+    games = GameHandlers(desk, heartbeat_s)
+    return Calls(
+        {
+            pb.DESCRIPTOR.services_by_name["GameService"]: {
+                "CreateGame": games.create_game,
+                "GetGame": games.get_game,
+                "ListGames": games.list_games,
+                "JoinGame": games.join_game,
+                "LeaveGame": games.leave_game,
+                "StartGame": games.start_game,
+                "Act": games.act,
+                "ListLegalActions": games.list_legal_actions,
+                "Observe": games.observe,
+            },
+            rule_sets.SERVICE: rule_sets.HANDLERS,
+        }
+    )
+
+
+class GameHandlers:
+    """The methods of GameService. What they may raise is told in the protos."""
+
+    def __init__(self, desk: Desk, heartbeat_s: float) -> None:
+        self._desk = desk
+        self._heartbeat_s = heartbeat_s
+
+    async def create_game(self, request: pb.CreateGameRequest, _caller: Caller) -> Game:
+        """Creates a table."""
+        wanted = request.game
+        if not wanted.HasField("rule_set"):
+            wanted.rule_set.preset = "basic"
+        try:
+            table = await create.create(
+                self._desk,
+                preset=wanted.rule_set.preset,
+                rules=rules_from(wanted.rule_set),
+                seat_count=wanted.seat_count,
+                display_name=wanted.display_name,
+                request_id=request.request_id,
+            )
+        except BadRules as error:
+            raise _impossible(error) from error
+        note(game=f"games/{table.game}", version=table.version)
+        return game_to(see(self._desk, table, None))
+
+    async def get_game(self, request: pb.GetGameRequest, caller: Caller) -> Game:
+        """Gets a table."""
+        return game_to(await read.get(self._desk, _game(request.name), caller.token))
+
+    async def list_games(self, request: pb.ListGamesRequest, _caller: Caller) -> pb.ListGamesResponse:
+        """Lists open tables."""
+        page = await read.list_open(self._desk, size=min(request.page_size or 20, 100), cursor=request.page_token)
+        return pb.ListGamesResponse(games=[game_to(table) for table in page.tables], next_page_token=page.next_cursor)
+
+    async def join_game(self, request: pb.JoinGameRequest, _caller: Caller) -> pb.JoinGameResponse:
+        """Takes a seat."""
+        joined = await seats.join(
+            self._desk,
+            _game(request.name),
+            display_name=request.display_name,
+            seat=request.seat if request.HasField("seat") else None,
+            request_id=request.request_id,
+        )
+        note(seat=joined.seat, version=joined.table.version)
+        game = game_to(see(self._desk, joined.table, joined.seat))
+        return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)
+
+    async def leave_game(self, request: pb.LeaveGameRequest, caller: Caller) -> Game:
+        """Gives up a seat. Who has left is a spectator."""
+        table = await seats.leave(self._desk, _game(request.name), caller.token, request_id=request.request_id)
+        note(version=table.version)
+        return game_to(see(self._desk, table, None))
+
+    async def start_game(self, request: pb.StartGameRequest, caller: Caller) -> Game:
+        """Starts the match."""
+        started = await seats.start(self._desk, _game(request.name), caller.token, request_id=request.request_id)
+        note(seat=started.viewer, version=started.version)
+        return game_to(started)
+
+    async def act(self, request: pb.ActRequest, caller: Caller) -> pb.ActResponse:
+        """Plays, or tries out."""
+        game, actions = _game(request.name), [action_from(action) for action in request.actions]
+        expected = request.expected_version if request.HasField("expected_version") else None
+        if request.validate_only:
+            acted = await try_out(self._desk, game, caller.token, actions, expected_version=expected)
+        else:
+            acted = await act(
+                self._desk, game, caller.token, actions, request_id=request.request_id, expected_version=expected
+            )
+        return pb.ActResponse(
+            version=acted.version, events=[event_to(event) for event in acted.events], view=view_to(acted.seen)
+        )
+
+    async def list_legal_actions(
+        self, request: pb.ListLegalActionsRequest, caller: Caller
+    ) -> pb.ListLegalActionsResponse:
+        """Lists legal actions. A page token is the version and the number of actions given before."""
+        version, start = _page(request.page_token)
+        size = min(request.page_size or 200, 1000)
+        legal = await list_legal(
+            self._desk, _game(request.name), caller.token, start=start, size=size, at_version=version
+        )
+        return pb.ListLegalActionsResponse(
+            actions=[action_to(action) for action in legal.actions],
+            next_page_token=f"{legal.version}-{start + size}" if legal.more else "",
+            version=legal.version,
+        )
+
+    async def observe(self, request: pb.ObserveRequest, caller: Caller) -> AsyncGenerator[pb.ObserveResponse]:
+        """Watches a table."""
+        seen = observe(
+            self._desk,
+            _game(request.name),
+            caller.token,
+            after=request.after,
+            epoch=request.epoch,
+            heartbeat_s=self._heartbeat_s,
+        )
+        async with aclosing(seen):
+            async for item in seen:
+                match item:
+                    case SeenTable():
+                        yield pb.ObserveResponse(snapshot=game_to(item))
+                    case SeenBatch():
+                        yield pb.ObserveResponse(batch=batch_to(item))
+                    case Heartbeat():
+                        beat = pb.ObserveResponse.Heartbeat(version=item.version, time=timestamp(item.time_ms))
+                        yield pb.ObserveResponse(heartbeat=beat)
+
+
+def _game(name: str) -> str:
+    """The game's id, out of its checked resource name."""
+    note(game=name)
+    return name.removeprefix("games/")
+
+
+def _page(token: str) -> tuple[int | None, int]:
+    """The version and the offset that a page token of ListLegalActions stands for."""
+    if not token:
+        return None, 0
+    found = _PAGE_TOKEN.fullmatch(token)
+    if not found:
+        raise bad_page_token()
+    return int(found[1]), int(found[2])
+
+
+def _impossible(error: BadRules) -> ApiError:
+    """Every fault of the rule set of a table that was to be created."""
+    violations = [
+        Violation(
+            "game.seat_count" if fault.field == "seats" else f"game.rule_set.{fault.field}", fault.text, fault.reason
+        )
+        for fault in error.faults
+    ]
+    return ApiError("INVALID_RULE_SET", f"the rule set cannot be played: {error}", violations=violations)

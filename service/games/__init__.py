@@ -1,0 +1,1 @@
+"""The use cases: what can be done with games, whichever front, timer or bot asks for it."""

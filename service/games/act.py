@@ -1,0 +1,132 @@
+"""Playing: the actions of a turn, and what they would lead to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from engine.actions import Action
+from engine.errors import Refused
+from engine.events import Event
+from engine.legal import legal_actions
+from engine.state import State
+from engine.step import play
+from engine.view import preview
+from service.games.change import Decision, change, load, request_of
+from service.games.desk import Desk
+from service.games.errors import GameError
+from service.games.play import go_on
+from service.games.seen import SeenTable, see, see_events
+from service.games.tokens import hash_of, seat_of
+from service.observability import metrics
+from service.observability.calls import note
+from service.store.table import Phase, Table, TableEvent
+
+__all__ = ["Acted", "LegalActions", "act", "list_legal", "try_out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What actions led to: the version that they made, its events as the seat sees them, and what the seat sees now."""
+
+    version: int
+    events: tuple[TableEvent | Event, ...]
+    seen: SeenTable
+
+
+@dataclass(frozen=True, slots=True)
+class LegalActions:
+    """A slice of the actions that a seat may take at a version; `more`: others follow."""
+
+    version: int
+    actions: tuple[Action, ...]
+    more: bool
+
+
+async def act(
+    desk: Desk,
+    game: str,
+    token: str | None,
+    actions: Sequence[Action],
+    *,
+    request_id: str,
+    expected_version: int | None,
+) -> Acted:
+    """Plays the actions, in order, all or none (G4).
+
+    Raises TOKEN_REQUIRED, TOKEN_INVALID, GAME_NOT_STARTED, GAME_OVER, VERSION_MISMATCH, and the engine's Refused and
+    BadRequest. A retry gives the version and events of the first call, and the view of now.
+    """
+
+    def decide(table: Table) -> Decision:
+        seat, match = _ready(table, token, expected_version)
+        played = play(match, seat, actions)
+        after, events = go_on(desk, table, played.state, played.events)
+        return Decision(after, seat, tuple(events))
+
+    caller = hash_of(token).hex()[:16] if token else ""
+    try:
+        changed = await change(desk, game, request_of(caller, request_id, "act", actions), decide)
+    except (GameError, Refused) as error:
+        _count(desk.hints.get(game), error.reason)
+        raise
+    _count(changed.table, "accepted")
+    seat = seat_of(changed.table, token)
+    note(seat=seat, version=changed.version)
+    events = see_events(changed.batch.events, seat) if changed.batch else ()
+    return Acted(changed.version, events, see(desk, changed.table, seat))
+
+
+async def try_out(
+    desk: Desk, game: str, token: str | None, actions: Sequence[Action], *, expected_version: int | None
+) -> Acted:
+    """Judges the actions as `act` would, and changes nothing.
+
+    The events leave out what is hidden still: cards that would be drawn, and how a deal would end. A foul is refused
+    (P15).
+    """
+    table = await load(desk, game)
+    seat, match = _ready(table, token, expected_version)
+    note(seat=seat, version=table.version)
+    played = play(match, seat, actions, dry_run=True)
+    return Acted(table.version, preview(played.events), see(desk, table, seat))
+
+
+async def list_legal(
+    desk: Desk, game: str, token: str | None, *, start: int, size: int, at_version: int | None
+) -> LegalActions:
+    """The legal actions of the token's seat from the `start`-th on, at most `size`; none where another seat is to move
+    (G7).
+
+    Raises TOKEN_REQUIRED, TOKEN_INVALID, and VERSION_MISMATCH where the game is not at `at_version`.
+    """
+    table = await load(desk, game)
+    seat = seat_of(table, token)
+    _must_be_at(table, at_version)
+    if table.match is None or table.phase is not Phase.PLAYING:
+        return LegalActions(table.version, (), more=False)
+    found = tuple(islice(legal_actions(table.match, seat), start, start + size + 1))
+    return LegalActions(table.version, found[:size], more=len(found) > size)
+
+
+def _ready(table: Table, token: str | None, expected_version: int | None) -> tuple[int, State]:
+    """The seat that acts, and the match."""
+    seat = seat_of(table, token)
+    _must_be_at(table, expected_version)
+    if table.match is None:
+        raise GameError("GAME_NOT_STARTED", "the match has not begun: the table waits for players")
+    if table.phase is Phase.ABANDONED:
+        raise GameError("GAME_OVER", "the table is closed: the match is abandoned", {"state": table.phase})
+    return seat, table.match
+
+
+def _count(table: Table | None, outcome: str) -> None:
+    metrics.acts.labels((table.preset or "custom") if table else "unknown", outcome).inc()
+
+
+def _must_be_at(table: Table, version: int | None) -> None:
+    if version is not None and version != table.version:
+        raise GameError(
+            "VERSION_MISMATCH",
+            f"the game is at version {table.version}, not {version}",
+            {"current_version": str(table.version)},
+        )

@@ -1,0 +1,27 @@
+"""What every use case works with: the store, the clock and chance, as values that tests can replace."""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from service.games.hints import Hints
+from service.store.store import Store
+
+__all__ = ["Desk"]
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The dependencies of the use cases. One a process."""
+
+    store: Store
+    now_ms: Callable[[], int] = _now_ms
+    """Ms since 1970."""
+    chance: Callable[[int], bytes] = secrets.token_bytes
+    """So many random bytes that nobody can predict: seeds, secrets, ids."""
+    hints: Hints = field(default_factory=Hints)

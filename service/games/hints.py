@@ -1,0 +1,34 @@
+"""The table last seen of each game, so that the usual act costs one round trip to the store.
+
+A hint may be out of date: whatever is decided on one is written only if the store still has that version, and no
+refusal is answered from one.
+"""
+
+from collections import OrderedDict
+
+from service.store.table import Table
+
+__all__ = ["Hints"]
+
+
+class Hints:
+    """The newest table seen of the `size` games touched last."""
+
+    def __init__(self, size: int = 4096) -> None:
+        self._size = size
+        self._tables: OrderedDict[str, Table] = OrderedDict()
+
+    def get(self, game: str) -> Table | None:
+        """The table last seen of the game, if it is remembered."""
+        return self._tables.get(game)
+
+    def put(self, table: Table) -> None:
+        """Remembers a table that the store has confirmed."""
+        self._tables[table.game] = table
+        self._tables.move_to_end(table.game)
+        if len(self._tables) > self._size:
+            self._tables.popitem(last=False)
+
+    def forget(self, game: str) -> None:
+        """Forgets a game."""
+        self._tables.pop(game, None)

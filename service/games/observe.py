@@ -1,0 +1,100 @@
+"""Watching a table: every version in order, without gap or duplicate, as the viewer may see it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from engine.events import MatchEnded
+from service.games.change import load
+from service.games.desk import Desk
+from service.games.errors import GameError
+from service.games.seen import SeenBatch, SeenTable, see, see_batch
+from service.games.tokens import viewer_of
+from service.observability import metrics
+from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
+from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft
+from service.store.watch import Watch
+
+__all__ = ["Heartbeat", "Observed", "observe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Nothing has happened for a while; the game is at this version. `time_ms`: ms since 1970."""
+
+    version: int
+    time_ms: int
+
+
+Observed = SeenTable | SeenBatch | Heartbeat
+
+
+async def observe(
+    desk: Desk, game: str, token: str | None, *, after: int, epoch: str, heartbeat_s: float
+) -> AsyncGenerator[Observed]:
+    """Everything that happens at a table after version `after`, until the match ends.
+
+    Begins with the table itself where `after` is 0, ahead of the game, or of another epoch than `epoch` (empty: any);
+    and gives it again where versions that follow are no longer kept. Heartbeats come after `heartbeat_s` seconds of
+    silence. Raises GAME_NOT_FOUND, TOKEN_INVALID (at once, or when the viewer's seat is given up), FELL_BEHIND,
+    SERVER_DRAINING, and the store's errors.
+    """
+    table = await load(desk, game)
+    viewer = viewer_of(table, token)
+    if after == 0 or after > table.version or epoch not in {"", table.epoch}:
+        yield see(desk, table, viewer)
+        after = table.version
+    while not (table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version):
+        try:
+            async with (
+                desk.store.feed.watch(game, after) as watch,
+                aclosing(_follow(desk, watch, token, viewer, heartbeat_s)) as followed,
+            ):
+                async for seen in followed:
+                    yield seen
+                return
+        except HistoryLost:
+            table = await load(desk, game)
+            viewer = viewer_of(table, token)
+            yield see(desk, table, viewer)
+            after = table.version
+        except FellBehind as error:
+            raise GameError(
+                "FELL_BEHIND",
+                f"too slow a reader: go on from version {error.last_version}",
+                {"last_version": str(error.last_version)},
+            ) from error
+        except GameGone as error:
+            raise GameError("GAME_NOT_FOUND", f"games/{game} has expired", {"game": f"games/{game}"}) from error
+        except StoreUnavailable as error:
+            if desk.store.feed.closed:
+                raise GameError("SERVER_DRAINING", "the server stops; go on with another") from error
+            raise
+
+
+async def _follow(
+    desk: Desk, watch: Watch, token: str | None, viewer: int | None, heartbeat_s: float
+) -> AsyncGenerator[SeenBatch | Heartbeat]:
+    """What the watch gives, redacted, until the match ends."""
+    while True:
+        batch = await watch.next(heartbeat_s)
+        if batch is None:
+            yield Heartbeat(watch.last_version, desk.now_ms())
+            continue
+        revoked: GameError | None = None
+        if token is not None and _moves_seats(batch):
+            try:
+                viewer = viewer_of(await load(desk, watch.game), token)
+            except GameError as error:
+                viewer, revoked = None, error
+        yield see_batch(batch, viewer)
+        metrics.events_delivered.inc()
+        if revoked is not None:
+            raise revoked
+        if any(isinstance(event, MatchEnded | MatchAbandoned) for event in batch.events):
+            return
+
+
+def _moves_seats(batch: Batch) -> bool:
+    """Whether a seat may have another number, or another player, from this batch on."""
+    return any(isinstance(event, MatchStarted | SeatLeft) for event in batch.events)

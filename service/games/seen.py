@@ -1,0 +1,101 @@
+"""A table as one viewer may see it: what every answer is made from. No secret of the table passes here (G3)."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from engine.events import DealEnded, Event
+from engine.rules import RuleSet, hand_size_for, packs_for
+from engine.view import View, redact, view
+from service.games.desk import Desk
+from service.store.table import Batch, Phase, Table, TableEvent
+
+__all__ = ["SeatState", "SeenBatch", "SeenSeat", "SeenTable", "see", "see_batch", "see_events"]
+
+
+class SeatState(StrEnum):
+    """Free to join, taken, or given up during the match."""
+
+    FREE = "free"
+    TAKEN = "taken"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSeat:
+    """A place at the table."""
+
+    state: SeatState
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTable:
+    """A table, and of its match what the viewer (a seat, or None: a spectator) may see. Times are ms since 1970."""
+
+    viewer: int | None
+    game: str
+    epoch: str
+    version: int
+    phase: Phase
+    display_name: str
+    created_ms: int
+    updated_ms: int
+    expires_ms: int
+    preset: str
+    rules: RuleSet
+    seats: tuple[SeenSeat, ...]
+    commitment: bytes | None
+    """SHA-256 of the first deal's seed; None once the match has begun (the view has the commitments then)."""
+    view: View | None
+    last_deal: DealEnded | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBatch:
+    """The events of one version, redacted."""
+
+    version: int
+    time_ms: int
+    events: tuple[TableEvent | Event, ...]
+
+
+def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
+    """The table as the seat `viewer`, or a spectator (None), may see it."""
+    match = table.match
+    players = len(table.seats)
+    rules = replace(table.rules, packs=packs_for(table.rules, players), hand_size=hand_size_for(table.rules, players))
+    return SeenTable(
+        viewer=viewer,
+        game=table.game,
+        epoch=table.epoch,
+        version=table.version,
+        phase=table.phase,
+        display_name=table.display_name,
+        created_ms=table.created_ms,
+        updated_ms=table.updated_ms,
+        expires_ms=table.updated_ms + desk.store.lifetime_ms(table.phase),
+        preset=table.preset,
+        rules=rules,
+        seats=tuple(SeenSeat(_state(seat.taken, seat.left), seat.display_name) for seat in table.seats),
+        commitment=hashlib.sha256(table.seeds[0]).digest() if table.seeds else None,
+        view=view(match, viewer) if match else None,
+        last_deal=table.last_deal,
+    )
+
+
+def see_batch(batch: Batch, viewer: int | None) -> SeenBatch:
+    """The batch as the seat `viewer`, or a spectator (None), may see it."""
+    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer))
+
+
+def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tuple[TableEvent | Event, ...]:
+    """The events as the seat `viewer`, or a spectator (None), may see them. A table's own events hold no secret."""
+    return tuple(event if isinstance(event, TableEvent) else redact(event, viewer) for event in events)
+
+
+def _state(taken: bool, left: bool) -> SeatState:
+    return SeatState.LEFT if left else SeatState.TAKEN if taken else SeatState.FREE
