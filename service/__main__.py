@@ -6,6 +6,7 @@ signal ends it at once.
 
 import asyncio
 import os
+import platform
 import signal
 import sys
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ def main(flags: Sequence[str] | None = None) -> int:
     except SettingsError as error:
         return _complain(*error.faults, status=2)
     json = settings.log_format == "json" or (settings.log_format == "auto" and not sys.stderr.isatty())
-    logs.configure(json=json, level=settings.log_level)
+    logs.configure(json=json, level=settings.log_level, instance=settings.instance or platform.node())
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_serve(settings))

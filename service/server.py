@@ -8,6 +8,7 @@ It starts from below (Redis, store, metrics, then gRPC and REST) and stops from 
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -157,9 +158,9 @@ def _listening(what: str, host: str, port: int) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        flag = f"--{what.lower()}-port"
-        why = error.strerror or str(error)
-        raise StartError(f"{what} cannot listen on {host}:{port}: {why.lower()} ({flag} gives another port)") from error
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+        text = f"{what} cannot listen on {host}:{port}: {why.lower()} (--{what.lower()}-port gives another port)"
+        raise StartError(text) from error
 
 
 def _public(url: str) -> str:

@@ -6,6 +6,7 @@ documentation all come from its fields, their types and what is said of them.
 
 import argparse
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -136,6 +137,7 @@ def read(flags: Sequence[str], environment: Mapping[str, str]) -> Settings:
     Raises SettingsError with every fault. `--help` and `--version` print, and raise SystemExit(0).
     """
     rows = table()
+    environment = {name: text for name, text in environment.items() if not _LINK.match(f"{name}={text}")}
     faults = list(_unknown(rows, environment))
     try:
         parsed: dict[str, str] = vars(_parser(rows).parse_args(flags))
@@ -152,6 +154,13 @@ def read(flags: Sequence[str], environment: Mapping[str, str]) -> Settings:
     if faults:
         raise SettingsError(faults)
     return Settings(**values)  # type: ignore[arg-type]  # each was converted to its field's type
+
+
+_LINK: Final = re.compile(
+    rf"{PREFIX}(\w+_)?(SERVICE_HOST=|SERVICE_PORT(_\w+)?=|PORT=(tcp|udp|sctp)://)"
+    rf"|{PREFIX}(\w+_)?PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?="
+)
+"""What Kubernetes sets for a Service: for one named rummyd-grpc also RUMMYD_GRPC_PORT=tcp://…, which is no setting."""
 
 
 def _value(row: Row, text: str) -> object:

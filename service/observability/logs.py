@@ -18,8 +18,11 @@ HIDDEN: Final = "[hidden]"
 """What stands in a line in place of a secret."""
 
 
-def configure(*, json: bool, level: str, stream: TextIO = sys.stderr) -> None:
-    """Sets up logging for the process, lines of `level` (debug, info, warning, error) and above going to `stream`."""
+def configure(*, json: bool, level: str, instance: str, stream: TextIO = sys.stderr) -> None:
+    """Sets up logging for the process: lines of `level` (debug, info, warning, error) and above go to `stream`.
+
+    `instance` is the server's name among others of its kind; it is in each JSON line.
+    """
     number = logging.getLevelNamesMapping()[level.upper()]
     before: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -28,7 +31,7 @@ def configure(*, json: bool, level: str, stream: TextIO = sys.stderr) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    after = [hide_secrets, *(_json() if json else _console(colors=stream.isatty()))]
+    after: list[Processor] = [hide_secrets, *(_json(instance) if json else _console(colors=stream.isatty()))]
     structlog.configure(
         processors=[*before, *after],
         wrapper_class=structlog.make_filtering_bound_logger(number),
@@ -81,8 +84,13 @@ def _plain(value: object) -> object:
     return f"<{type(value).__name__}>"
 
 
-def _json() -> list[Processor]:
-    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+def _json(instance: str) -> list[Processor]:
+    def complete(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+        """Puts first what every line has, for those who read JSON as it is."""
+        first = {key: event.pop(key) for key in ("timestamp", "level", "event") if key in event}
+        return {**first, "instance": instance, **event}
+
+    return [structlog.processors.format_exc_info, complete, structlog.processors.JSONRenderer()]
 
 
 def _console(*, colors: bool) -> list[Processor]:

@@ -76,6 +76,22 @@ def test_other_variables_are_left_alone() -> None:
     assert read([], {"RUMMYD_TEST_REDIS_URL": "redis://x", "PATH": "/bin", "RUMMY": "1"}) == Settings()
 
 
+def test_service_links_are_no_settings() -> None:
+    """What Kubernetes sets for Services named rummyd, or rummyd-grpc, is neither a setting nor a fault."""
+    links = {
+        "RUMMYD_SERVICE_HOST": "10.0.0.1",
+        "RUMMYD_SERVICE_PORT": "8080",
+        "RUMMYD_SERVICE_PORT_REST": "8080",
+        "RUMMYD_PORT": "tcp://10.0.0.1:8080",
+        "RUMMYD_PORT_8080_TCP": "tcp://10.0.0.1:8080",
+        "RUMMYD_PORT_8080_TCP_ADDR": "10.0.0.1",
+        "RUMMYD_GRPC_SERVICE_HOST": "10.0.0.2",
+        "RUMMYD_GRPC_PORT": "tcp://10.0.0.2:50051",
+        "RUMMYD_GRPC_PORT_50051_TCP_PROTO": "tcp",
+    }
+    assert read([], links) == Settings()
+
+
 def test_help_names_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     """`--help` has every flag with its meaning, range and default."""
     with pytest.raises(SystemExit) as caught:

@@ -21,7 +21,7 @@ from service.api.errors import ApiError
 from service.api.grpc import GrpcServer
 
 NAME = "games/7k2m"
-PASS = action_pb2.Action(**{"pass": action_pb2.Action.Pass()})
+DRAW = action_pb2.Action(draw=action_pb2.Action.Draw())
 Raw: TypeAlias = "grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]"
 GAME_SERVICE = game_service_pb2.DESCRIPTOR.services_by_name["GameService"]
 RULE_SET_SERVICE = rule_set_service_pb2.DESCRIPTOR.services_by_name["RuleSetService"]
@@ -229,7 +229,7 @@ async def test_deadline_cancels_the_handler() -> None:
     table = Table()
     async with serving(table) as (_, channel):
         stub = game_service_pb2_grpc.GameServiceStub(channel)
-        request = game_service_pb2.ActRequest(name=NAME, actions=[PASS])
+        request = game_service_pb2.ActRequest(name=NAME, actions=[DRAW])
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.Act(request, timeout=0.3)
         assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -241,7 +241,7 @@ async def test_stopping_lets_calls_finish() -> None:
     table = Table()
     async with serving(table) as (server, channel):
         stub = game_service_pb2_grpc.GameServiceStub(channel)
-        act = asyncio.ensure_future(stub.Act(game_service_pb2.ActRequest(name=NAME, actions=[PASS])))
+        act = asyncio.ensure_future(stub.Act(game_service_pb2.ActRequest(name=NAME, actions=[DRAW])))
         await table.watching.wait()
         stopping = asyncio.create_task(server.stop(5))
         await asyncio.sleep(0)

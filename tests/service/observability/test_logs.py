@@ -31,7 +31,7 @@ def _restored() -> Iterator[None]:
 def lines() -> Lines:
     """Logs as JSON from debug on, and gives the lines written so far."""
     stream = io.StringIO()
-    logs.configure(json=True, level="debug", stream=stream)
+    logs.configure(json=True, level="debug", instance="here", stream=stream)
     return lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
@@ -40,7 +40,7 @@ def test_json_line_has_time_level_and_logger(lines: Lines) -> None:
     structlog.get_logger("service.test").info("started", port=1)
     (line,) = lines()
     assert str(line.pop("timestamp")).endswith("Z")
-    assert line == {"event": "started", "port": 1, "level": "info", "logger": "service.test"}
+    assert line == {"event": "started", "port": 1, "level": "info", "logger": "service.test", "instance": "here"}
 
 
 def test_library_lines_look_the_same(lines: Lines) -> None:
@@ -48,7 +48,7 @@ def test_library_lines_look_the_same(lines: Lines) -> None:
     logging.getLogger("uvicorn.error").warning("cannot %s", "listen")
     (line,) = lines()
     line.pop("timestamp")
-    assert line == {"event": "cannot listen", "level": "warning", "logger": "uvicorn.error"}
+    assert line == {"event": "cannot listen", "level": "warning", "logger": "uvicorn.error", "instance": "here"}
 
 
 def test_library_chatter_is_left_out(lines: Lines) -> None:
@@ -70,7 +70,7 @@ def test_python_warnings_are_logged(lines: Lines) -> None:
 def test_level_is_kept() -> None:
     """Lines below the level are not written."""
     stream = io.StringIO()
-    logs.configure(json=True, level="warning", stream=stream)
+    logs.configure(json=True, level="warning", instance="here", stream=stream)
     structlog.get_logger("a").info("quiet")
     logging.getLogger("b").info("quiet")
     structlog.get_logger("a").warning("loud")
@@ -113,7 +113,7 @@ def test_objects_are_named_by_type_only(lines: Lines) -> None:
 def test_traceback_shows_no_local_variables(json_lines: bool) -> None:
     """An exception is written with its traceback, and without the values of any variable."""
     stream = io.StringIO()
-    logs.configure(json=json_lines, level="info", stream=stream)
+    logs.configure(json=json_lines, level="info", instance="here", stream=stream)
     seen = "0x" + "hidden"
     try:
         raise LookupError(f"of length {len(seen)}")
@@ -140,7 +140,7 @@ def test_lines_of_a_call_carry_its_id(lines: Lines) -> None:
 def test_console_is_for_people() -> None:
     """The console form is text without colours where the stream is no terminal."""
     stream = io.StringIO()
-    logs.configure(json=False, level="info", stream=stream)
+    logs.configure(json=False, level="info", instance="here", stream=stream)
     structlog.get_logger("a").info("started", port=1)
     text = stream.getvalue()
     assert "started" in text

@@ -1,0 +1,311 @@
+"""A whole server as a process of its own: how it starts, what it says, and how it ends."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import httpx
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_status import rpc_status
+from rummy.v1 import game_service_pb2, game_service_pb2_grpc
+
+from service.embedded import EmbeddedRedis
+
+FREE_PORTS = ("--grpc-port", "0", "--rest-port", "0", "--metrics-port", "0")
+THROW_AWAY = ("--embedded", "--throw-away", *FREE_PORTS)
+LONGEST = 30.0
+"""Seconds after which a server that hangs is killed, so that its test fails."""
+
+
+@dataclass
+class Running:
+    """A server that has said where it is."""
+
+    process: subprocess.Popen[str]
+    banner: str
+
+    def address(self, name: str) -> str:
+        """What the banner says behind a name."""
+        found = re.search(rf"^  {name} +(.+)$", self.banner, re.MULTILINE)
+        assert found, self.banner
+        return found[1]
+
+    @property
+    def rest(self) -> str:
+        return self.address("REST").removesuffix("/v1/games")
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """Sends a signal, and gives the exit status and what was logged."""
+        self.process.send_signal(number)
+        _, errors = self.process.communicate()
+        return self.process.returncode, errors
+
+
+@contextmanager
+def server(*flags: str, **variables: str) -> Iterator[Running]:
+    """A server as a process, once its banner is complete. At the end it is killed, should it still run."""
+    process = _started(flags, variables)
+    watchdog = threading.Timer(LONGEST, process.kill)
+    watchdog.start()
+    try:
+        banner = ""
+        assert process.stdout
+        for line in process.stdout:
+            banner += line
+            if "curl" in line:
+                break
+        else:
+            pytest.fail(f"it ended instead: {process.communicate()}")
+        yield Running(process, banner)
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
+
+
+def outcome(*flags: str, **variables: str) -> tuple[int, str, str]:
+    """The exit status, output and errors of a server that ends by itself."""
+    process = _started(flags, variables)
+    output, errors = process.communicate(timeout=LONGEST)
+    return process.returncode, output, errors
+
+
+def _started(flags: tuple[str, ...], variables: Mapping[str, str]) -> subprocess.Popen[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RUMMYD_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "service", *flags],
+        env={**environment, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def children(process: subprocess.Popen[str]) -> list[int]:
+    """The processes that a process has started."""
+    return [pid for pid, parent in living().items() if parent == process.pid]
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    """Waits until none of these processes lives."""
+    deadline = time.monotonic() + LONGEST
+    while left := living().keys() & set(pids):
+        assert time.monotonic() < deadline, f"{left} are still there"
+        time.sleep(0.05)
+
+
+def living() -> dict[int, int]:
+    """The parent of every process that lives, by their ids."""
+    if Path("/proc/self/stat").exists():
+        rows = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # it has just ended
+                name, _, state = path.read_text().rpartition(") ")
+                rows.append((name.split()[0], *state.split()[:2]))
+    else:
+        table = subprocess.run(["/bin/ps", "-A", "-o", "pid=,stat=,ppid="], capture_output=True, text=True, check=True)
+        rows = [(pid, state, parent) for pid, state, parent in map(str.split, table.stdout.splitlines())]
+    return {int(pid): int(parent) for pid, state, parent in rows if not state.startswith("Z")}
+
+
+def test_a_whole_life() -> None:
+    """It starts with nothing at hand, says where it is, answers everywhere, and ends with 0 leaving nothing behind."""
+    with server(*THROW_AWAY, "--log-format", "json") as running:
+        assert httpx.get(f"{running.rest}/healthz").status_code == 200
+        assert httpx.get(f"{running.rest}/readyz").status_code == 200
+        assert httpx.get(running.address("docs"), follow_redirects=True).status_code == 200
+        assert httpx.get(f"{running.rest}/openapi.json").json()["openapi"].startswith("3.1")
+        assert "rummyd_ready 1.0" in httpx.get(running.address("metrics")).text
+        assert _health(running) == health_pb2.HealthCheckResponse.SERVING
+        with grpc.insecure_channel(running.address("gRPC")) as channel:
+            request = reflection_pb2.ServerReflectionRequest(list_services="")
+            (listed,) = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(iter([request]))
+            assert "rummy.v1.GameService" in {found.name for found in listed.list_services_response.service}
+        left = children(running.process)
+        assert left
+        status, errors = running.end()
+    assert status == 0
+    assert {json.loads(line)["event"] for line in errors.splitlines()} >= {"started", "stopped"}
+    wait_until_gone(left)
+
+
+def test_the_curl_line_creates_a_table() -> None:
+    """What the banner says to type does create a table, whose URL the name gives."""
+    with server(*THROW_AWAY) as running:
+        command = running.banner.splitlines()[-1]
+        found = re.fullmatch(r"  curl -X POST (\S+) -d '(.+)'", command)
+        assert found
+        created = httpx.post(found[1], content=found[2])
+        assert created.status_code == 200, created.text
+        assert httpx.get(f"{running.rest}/v1/{created.json()['name']}").json()["seatCount"] == 4
+
+
+def test_data_are_kept(tmp_path: Path) -> None:
+    """With a folder for its data, a table is still there after a stop and a start; Ctrl-C stops it with 0."""
+    flags = ("--embedded", "--data-dir", str(tmp_path / "data"), *FREE_PORTS)
+    with server(*flags) as running:
+        assert str(tmp_path / "data") in running.address("games")
+        name = httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
+        assert running.end(signal.SIGINT)[0] == 0
+    with server(*flags) as running:
+        assert httpx.get(f"{running.rest}/v1/{name}").json()["name"] == name
+
+
+def test_redis_url_wins_over_embedded(redis_url: str) -> None:
+    """With a Redis URL no server is started, and the banner says which Redis is used."""
+    with server("--embedded", *FREE_PORTS, RUMMYD_REDIS_URL=redis_url) as running:
+        assert running.address("games") == f"in the Redis at {redis_url}"
+        assert not children(running.process)
+        assert running.end()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("flag", "name"), [("--grpc-port", "gRPC"), ("--rest-port", "REST"), ("--metrics-port", "metrics")]
+)
+def test_port_in_use_is_one_line(flag: str, name: str) -> None:
+    """A port that another listens on is one line that names it, and exit status 1."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        status, output, errors = outcome(*THROW_AWAY, flag, str(port), "--log-level", "error")
+    assert (status, output) == (1, "")
+    assert errors == (
+        f"rummyd: {name} cannot listen on 127.0.0.1:{port}: address already in use ({flag} gives another port)\n"
+    )
+
+
+def test_unreachable_redis_is_one_line() -> None:
+    """A Redis that does not answer is one line that names it without its password, and exit status 1."""
+    url = "redis://user:hunter2@127.0.0.1:1/0"
+    status, output, errors = outcome(*FREE_PORTS, "--log-level", "error", RUMMYD_REDIS_URL=url)
+    assert (status, output) == (1, "")
+    (line,) = errors.splitlines()
+    assert line.startswith("rummyd: no Redis answers at redis://127.0.0.1:1/0: ")
+    assert "hunter2" not in line
+
+
+def test_bad_redis_url_is_one_line() -> None:
+    """An address that is none of Redis's is one line that doesn't repeat it, and exit status 1."""
+    status, _, errors = outcome(*FREE_PORTS, RUMMYD_REDIS_URL="http://user:hunter2@x")
+    assert status == 1
+    (line,) = errors.splitlines()
+    assert line.startswith("rummyd: the Redis URL is unusable: ")
+    assert "hunter2" not in line
+
+
+def test_bad_setting_is_one_line() -> None:
+    """A bad setting is one line that names it, and exit status 2."""
+    assert outcome(RUMMYD_GRPC_PORT="http") == (
+        2,
+        "",
+        "rummyd: RUMMYD_GRPC_PORT=http: must be an integer from 0 to 65535\n",
+    )
+
+
+def test_data_in_use_is_one_line(tmp_path: Path) -> None:
+    """A data folder that another server uses is one line, and exit status 1."""
+    with EmbeddedRedis(data=tmp_path):
+        status, _, errors = outcome("--embedded", "--data-dir", str(tmp_path), *FREE_PORTS)
+    assert status == 1
+    assert errors == f"rummyd: another server keeps its data in {tmp_path}\n"
+
+
+def test_streams_are_told_to_go_elsewhere() -> None:
+    """A stream that is open at the signal ends with UNAVAILABLE, and the server does not wait out its grace."""
+    with ExitStack() as stack:
+        running = stack.enter_context(server(*THROW_AWAY, "--grace-seconds", "20"))
+        channel = stack.enter_context(grpc.insecure_channel(running.address("gRPC")))
+        name = httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
+        stream = game_service_pb2_grpc.GameServiceStub(channel).Observe(game_service_pb2.ObserveRequest(name=name))
+        assert next(stream).snapshot.name == name
+        start = time.monotonic()
+        running.process.send_signal(signal.SIGTERM)
+        with pytest.raises(grpc.RpcError) as caught:
+            next(stream)
+        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert isinstance(caught.value, grpc.Call)
+        status = rpc_status.from_call(caught.value)
+        assert status is not None
+        assert b"SERVER_DRAINING" in status.details[0].value
+        assert running.process.wait() == 0
+        assert time.monotonic() - start < 10
+
+
+def test_second_signal_ends_it_at_once() -> None:
+    """While calls under way have their grace, a second signal ends the process, and its Redis, there and then."""
+    with server(*THROW_AWAY, "--grace-seconds", "600") as running:
+        left = children(running.process)
+        host, port = running.rest.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as half:
+            half.sendall(b"POST /v1/games HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
+            assert httpx.get(f"{running.rest}/healthz").status_code == 200
+            running.process.send_signal(signal.SIGTERM)
+            with pytest.raises(subprocess.TimeoutExpired):
+                running.process.wait(1)
+            running.process.send_signal(signal.SIGTERM)
+            assert running.process.wait(2) == 128 + signal.SIGTERM
+        wait_until_gone(left)
+
+
+def test_grace_is_limited() -> None:
+    """A call that does not end is given up after the grace, and the exit status is 0 all the same."""
+    with server(*THROW_AWAY, "--grace-seconds", "1") as running:
+        host, port = running.rest.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as half:
+            half.sendall(b"POST /v1/games HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
+            assert httpx.get(f"{running.rest}/healthz").status_code == 200
+            assert running.end()[0] == 0
+
+
+def test_it_does_not_outlive_its_embedded_redis() -> None:
+    """When the embedded Redis is gone, so are the games: the server says so and ends with 1."""
+    with server(*THROW_AWAY, "--log-format", "json") as running:
+        for pid in children(running.process):
+            os.kill(pid, signal.SIGKILL)
+        _, errors = running.process.communicate()
+        assert running.process.returncode == 1
+        assert "the embedded Redis has ended" in errors
+        assert "Traceback" not in errors
+
+
+def test_readiness_follows_redis(embedded_redis: EmbeddedRedis) -> None:
+    """While Redis is away the server is alive and not ready; it is ready again when Redis is back."""
+    with server(*FREE_PORTS, RUMMYD_REDIS_URL=embedded_redis.url) as running:
+        _wait_for(f"{running.rest}/readyz", 200)
+        embedded_redis.kill()
+        _wait_for(f"{running.rest}/readyz", 503)
+        assert httpx.get(f"{running.rest}/healthz").status_code == 200
+        assert "rummyd_ready 0.0" in httpx.get(running.address("metrics")).text
+        assert _health(running) == health_pb2.HealthCheckResponse.NOT_SERVING
+        embedded_redis.start()
+        _wait_for(f"{running.rest}/readyz", 200)
+        assert running.end()[0] == 0
+
+
+def _wait_for(url: str, status: int) -> None:
+    deadline = time.monotonic() + LONGEST
+    while httpx.get(url).status_code != status:
+        assert time.monotonic() < deadline, f"{url} does not answer with {status}"
+        time.sleep(0.1)
+
+
+def _health(running: Running) -> int:
+    """What gRPC says of the server's health."""
+    with grpc.insecure_channel(running.address("gRPC")) as channel:
+        answer: health_pb2.HealthCheckResponse = health_pb2_grpc.HealthStub(channel).Check(
+            health_pb2.HealthCheckRequest()
+        )
+        return answer.status
