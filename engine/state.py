@@ -130,21 +130,26 @@ def encode(state: State) -> bytes:
 def decode(data: bytes) -> State:
     """The state that `encode` made the bytes of. Raises NewerSchema for a newer release's, BadState for any other."""
     try:
-        return _decoder.decode(data)
+        state = _decoder.decode(data)
     except msgspec.MsgspecError as error:
-        found = _schema_of(data)
-        if found is not None and found > SCHEMA:
-            raise NewerSchema(found, SCHEMA) from error
+        _refuse_newer(_schema_of(data))
         raise BadState(f"not a state: {error}") from error
+    _refuse_newer(state.schema)
+    return state
 
 
-def _schema_of(data: bytes) -> int | None:
-    """The schema number at the head of the bytes, or None where there is none."""
+def _refuse_newer(schema: int) -> None:
+    if schema > SCHEMA:
+        raise NewerSchema(schema, SCHEMA)
+
+
+def _schema_of(data: bytes) -> int:
+    """The schema number at the head of bytes that did not decode, or 0 where there is none."""
     try:
         head = msgspec.msgpack.decode(data, type=list[msgspec.Raw])
         return msgspec.msgpack.decode(head[0], type=int)
     except (msgspec.MsgspecError, IndexError):
-        return None
+        return 0
 
 
 _encoder = msgspec.msgpack.Encoder()

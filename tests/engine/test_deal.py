@@ -1,0 +1,66 @@
+import pytest
+from hypothesis import given, settings
+
+from engine.cards import deck
+from engine.deal import dealt, draw_count, first_player
+from engine.presets import PRESETS
+from engine.rules import RuleSet, hand_size_for, packs_for
+from engine.shuffle import order
+from engine.state import State
+from tests.strategies import position, rules_of, tables
+
+SEED = bytes(range(32))
+
+
+def deal(rules: RuleSet, seats: int, *, dealer: int = 0, pool: int = 0) -> State:
+    return dealt(rules, deal=2, dealer=dealer, scores=(0,) * seats, pool=pool, seed=SEED, next_seed=SEED)
+
+
+@given(tables())
+@settings(max_examples=50, deadline=None)
+@pytest.mark.clause("B3")
+def test_cards_are_dealt_one_at_a_time_from_the_dealers_left(table: tuple[RuleSet, int]) -> None:
+    """Hands are dealt clockwise, card by card; then an up-card, where there is one; the rest is the stock."""
+    rules, seats = table
+    state, cards = deal(rules, seats, dealer=1), list(order(SEED, deck(packs_for(rules, seats), rules.jokers)))
+    hands: list[list[int]] = [[] for _ in range(seats)]
+    for given_out in range(seats * hand_size_for(rules, seats)):
+        hands[(2 + given_out) % seats].append(cards.pop(0))
+    assert [list(hand) for hand in state.hands] == [sorted(hand) for hand in hands]
+    assert list(state.pile) == ([cards.pop(0)] if rules.up_card else [])
+    assert list(state.stock) == cards
+
+
+@pytest.mark.clause("P4")
+@pytest.mark.parametrize(("preset", "pool"), [("pool500", 75), ("pool500-cutthroat", 45), ("basic", 45)])
+def test_the_stake_is_put_into_the_pool_at_each_deal(preset: str, pool: int) -> None:
+    """At the start of a deal the stake is added to what the pool holds."""
+    assert deal(PRESETS[preset], 3, pool=45).pool == pool
+
+
+@pytest.mark.clause("P3")
+def test_the_player_left_of_the_dealer_begins() -> None:
+    """The first player is the next seat after the dealer, and begins in phase draw of round 1."""
+    state = deal(PRESETS["pool500"], 4, dealer=3)
+    assert (first_player(state), state.turn, state.round, state.phase) == (0, 0, 1, "draw")
+
+
+@pytest.mark.clause("P7")
+@pytest.mark.parametrize(("round_", "counts"), [(1, [3, 4, 5, 6]), (2, [1, 1, 1, 1])])
+def test_opening_draws_grow_by_one_from_the_first_player(round_: int, counts: list[int]) -> None:
+    """In round 1 the first player draws three cards and each next one more; afterwards everyone draws one."""
+    hands, rules = ["9C"] * 4, PRESETS["pool500"]
+    turns = [position(rules, hands, dealer=1, turn=turn, round=round_) for turn in (2, 3, 0, 1)]
+    assert [draw_count(state) for state in turns] == counts
+
+
+@pytest.mark.clause("P7")
+def test_four_players_use_the_pool_pack_to_the_last_card() -> None:
+    """Thirteen cards each, the opening draws and nine rounds of one card are all 106 cards."""
+    state = deal(PRESETS["pool500"], 4)
+    assert len(state.stock) == 3 + 4 + 5 + 6 + 9 * 4
+
+
+def test_without_opening_draws_the_first_round_is_as_any() -> None:
+    """Where no opening draw is agreed each seat draws one card in round 1."""
+    assert draw_count(position(rules_of(), ["9C", "9D"], round=1, turn=1)) == 1

@@ -1,0 +1,139 @@
+import pytest
+from hypothesis import given, settings
+
+from engine.errors import BadRules
+from engine.faults import complete, faults
+from engine.presets import PRESETS
+from engine.rules import RuleSet, hand_size_for, packs_for
+from tests.strategies import rules_of, tables
+
+
+def fields(rules: RuleSet, seats: int | None = None) -> set[tuple[str, str]]:
+    return {(fault.field, fault.reason) for fault in faults(rules, seats)}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.clause("P25")
+def test_every_preset_can_be_played_by_every_number_that_it_names(preset: str) -> None:
+    """Each named game is without fault, for each number of players that it admits."""
+    rules = PRESETS[preset]
+    assert faults(rules) == []
+    assert [seats for seats in range(1, 10) if not faults(rules, seats)] == list(
+        range(rules.seats[0], rules.seats[1] + 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "reason"),
+    [
+        ({"seats": [1, 4]}, "seats", "OUT_OF_RANGE"),
+        ({"seats": [4, 3]}, "seats", "OUT_OF_RANGE"),
+        ({"seats": [2, 9]}, "seats", "OUT_OF_RANGE"),
+        ({"jokers": 9}, "jokers", "OUT_OF_RANGE"),
+        ({"packs": 0}, "packs", "OUT_OF_RANGE"),
+        ({"hand_size": 0}, "hand_size", "OUT_OF_RANGE"),
+        ({"hand_size": 8, "packs": 1}, "hand_size", "TOO_MANY_CARDS"),
+        ({"hand_size": 25, "seats": [2, 2], "opening_draw": 3}, "hand_size", "TOO_MANY_CARDS"),
+        ({"deals": 0}, "target", "NO_END"),
+        ({"idle_limit": 0}, "idle_limit", "NO_END"),
+        ({"scoring": "pool"}, "stake", "MISSING"),
+        ({"scoring": "pool", "stake": 30}, "carry_over", "MISSING"),
+        ({"scoring": "pool", "stake": 30, "carry_over": True}, "one_winner", "MISSING"),
+        ({"discard_draw": "none", "use_taken": True}, "use_taken", "CONFLICT"),
+        ({"go_out": "discard", "discard": "optional"}, "go_out", "CONFLICT"),
+        ({"set_max": 2}, "set_max", "CONFLICT"),
+        ({"set_min": 5, "distinct_suits": True}, "set_min", "CONFLICT"),
+        ({"settlement": "pay_winner", "scoring": "melds"}, "settlement", "CONFLICT"),
+        ({"settlement": "pay_winner", "finish_round": True}, "settlement", "CONFLICT"),
+        ({"turn_over_limit": -1}, "turn_over_limit", "OUT_OF_RANGE"),
+        ({"run_min": 14}, "run_min", "OUT_OF_RANGE"),
+    ],
+)
+def test_a_rule_set_that_cannot_be_played_is_refused(options: dict[str, object], field: str, reason: str) -> None:
+    """Each way in which a rule set cannot be played is named by its field and a reason."""
+    assert (field, reason) in fields(rules_of("basic", **options))
+
+
+def test_a_pool_is_not_multiplied() -> None:
+    """A factor for going out at once makes no sense with a pool."""
+    assert fields(rules_of("pool500", out_at_once=2)) == {("out_at_once", "CONFLICT")}
+
+
+def test_every_fault_is_named_at_once() -> None:
+    """A rule set with several faults is refused with all of them."""
+    bad = rules_of(deals=0, idle_limit=0, go_out="discard", discard="optional", jokers=9, set_max=2)
+    assert {field for field, _ in fields(bad)} == {"target", "idle_limit", "go_out", "jokers", "set_max"}
+
+
+def test_a_hand_size_counts_for_the_players_that_are_there() -> None:
+    """Ten cards of one pack are too many for six, and not for three."""
+    rules = rules_of(packs=1, hand_size=10)
+    assert fields(rules) == {("hand_size", "TOO_MANY_CARDS")}
+    assert fields(rules, 3) == set()
+    assert fields(rules, 6) == {("hand_size", "TOO_MANY_CARDS")}
+
+
+def test_overrides_complete_a_preset() -> None:
+    """A field that is left out takes the preset's value, and one that is given its own."""
+    rules = complete("rummy500", {"target": 300, "ace": "low", "seats": [2, 4], "hand_size": None})
+    assert (rules.target, rules.ace, rules.seats, rules.set_max) == (300, "low", (2, 4), 4)
+    assert complete("basic", {}) == PRESETS["basic"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "named"),
+    [
+        ({"jokerz": 1}, {("jokerz", "UNKNOWN")}),
+        ({"ace": "middle"}, {("ace", "WRONG_TYPE")}),
+        ({"jokers": "2"}, {("jokers", "WRONG_TYPE")}),
+        ({"jokers": True}, {("jokers", "WRONG_TYPE")}),
+        ({"seats": [2]}, {("seats", "WRONG_TYPE")}),
+        ({"up_card": None, "x": 1, "deals": 0}, {("up_card", "WRONG_TYPE"), ("x", "UNKNOWN"), ("target", "NO_END")}),
+    ],
+)
+def test_overrides_that_are_no_fields_are_named(overrides: dict[str, object], named: set[tuple[str, str]]) -> None:
+    """Unknown fields and values of a wrong type are all named, with the faults of the rest."""
+    with pytest.raises(BadRules) as bad:
+        complete("basic", overrides)
+    assert {(fault.field, fault.reason) for fault in bad.value.faults} == named
+
+
+def test_an_unknown_preset_is_named_with_those_that_there_are() -> None:
+    """Whoever asks for a game that is not there is told which there are."""
+    with pytest.raises(BadRules, match="pool500-cutthroat"):
+        complete("chess", {})
+
+
+@given(tables())
+@settings(max_examples=100, deadline=None)
+def test_a_faultless_rule_set_is_completed_from_its_own_fields(table: tuple[RuleSet, int]) -> None:
+    """All fields of a rule set, given as overrides, make that rule set out of any preset."""
+    rules, _ = table
+    overrides = {name: getattr(rules, name) for name in rules.__struct_fields__}
+    assert complete("pool500", overrides) == rules
+
+
+@pytest.mark.clause("B1")
+@pytest.mark.parametrize(
+    ("preset", "packs"), [("basic", [1, 1, 1, 1, 2, 2]), ("rummy500", [1, 1, 1, 2, 2, 2, 2]), ("pool500", [2, 2, 2])]
+)
+def test_the_packs_go_by_the_number_of_players(preset: str, packs: list[int]) -> None:
+    """From two players up, one pack or two are used as the game has it."""
+    assert [packs_for(PRESETS[preset], 2 + index) for index in range(len(packs))] == packs
+
+
+@pytest.mark.clause("B2")
+@pytest.mark.parametrize(
+    ("preset", "options", "sizes"),
+    [
+        ("basic", {}, [10, 7, 7, 7, 10, 10]),
+        ("basic", {"packs": 2}, [10, 7, 10, 10, 10, 10]),
+        ("rummy500", {}, [13, 7, 7, 7, 7, 7, 7]),
+        ("pool500", {}, [13, 13, 13]),
+        ("basic", {"hand_size": 10, "packs": 2}, [10, 10, 10, 10, 10, 10]),
+    ],
+)
+def test_the_hand_size_goes_by_players_and_packs(preset: str, options: dict[str, object], sizes: list[int]) -> None:
+    """From two players up, each is dealt as many cards as the game has it for that number and those packs."""
+    rules = rules_of(preset, **options)
+    assert [hand_size_for(rules, 2 + index) for index in range(len(sizes))] == sizes
