@@ -305,7 +305,4 @@ def _wait_for(url: str, status: int) -> None:
 def _health(running: Running) -> int:
     """What gRPC says of the server's health."""
     with grpc.insecure_channel(running.address("gRPC")) as channel:
-        answer: health_pb2.HealthCheckResponse = health_pb2_grpc.HealthStub(channel).Check(
-            health_pb2.HealthCheckRequest()
-        )
-        return answer.status
+        return int(health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest()).status)
