@@ -5,6 +5,7 @@ Lines of the standard library's logging (grpc, uvicorn, redis) go the same way, 
 
 import logging
 import sys
+from functools import lru_cache
 from typing import Final, TextIO
 
 import structlog
@@ -69,6 +70,7 @@ _SECRET: Final = frozenset(
 )
 
 
+@lru_cache(maxsize=1024)
 def _is_secret(key: str) -> bool:
     return not _SECRET.isdisjoint(key.lower().replace("-", "_").split("_"))
 

@@ -109,6 +109,12 @@ def test_objects_are_named_by_type_only(lines: Lines) -> None:
     assert (line["action"], line["data"]) == ("<Discard>", "<bytes>")
 
 
+def test_any_text_and_number_can_be_written(lines: Lines) -> None:
+    """Text that no encoding has, numbers beyond 64 bits and infinities are no reason for a line to fail."""
+    structlog.get_logger("a").info("x", text="\ud800", number=2**70, infinite=float("inf"))
+    assert lines()[0]["number"] == 2**70
+
+
 @pytest.mark.parametrize("json_lines", [True, False])
 def test_traceback_shows_no_local_variables(json_lines: bool) -> None:
     """An exception is written with its traceback, and without the values of any variable."""
