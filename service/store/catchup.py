@@ -1,0 +1,78 @@
+"""Catching up: reading the history of topics that are behind, many games in a round trip."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from service.store.errors import StoreUnavailable
+from service.store.history import HistoryReader
+from service.store.line import Backoff, cancelled
+from service.store.topic import Topic
+
+__all__ = ["CatchUp"]
+
+AT_ONCE: Final = 64
+"""Games read in one round trip."""
+
+
+class CatchUp:
+    """The one task that reads for all topics; each `check_s` seconds it reads every topic, whatever was heard."""
+
+    def __init__(
+        self, topics: Mapping[str, Topic], reader: HistoryReader, check_s: float, ended: Callable[[Topic], None]
+    ) -> None:
+        self._topics = topics
+        self._reader = reader
+        self._check_s = check_s
+        self._ended = ended
+        self._behind: set[Topic] = set()
+        self._wake = asyncio.Event()
+        self._task = asyncio.create_task(self._run(), name="feed-catch-up")
+
+    def add(self, topic: Topic) -> None:
+        """Read this topic's history."""
+        topic.behind = True
+        self._behind.add(topic)
+        self._wake.set()
+
+    def forget(self, topic: Topic) -> None:
+        """Nobody watches this one any more."""
+        self._behind.discard(topic)
+
+    def stop(self) -> asyncio.Task[None]:
+        """Read nothing any more; the task that is given is about to end."""
+        self._task.cancel()
+        return self._task
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        check_at = loop.time() + self._check_s
+        backoff = Backoff()
+        while not cancelled():
+            try:
+                async with asyncio.timeout_at(check_at):
+                    await self._wake.wait()
+            except TimeoutError:
+                check_at = loop.time() + self._check_s
+                for topic in self._topics.values():
+                    self.add(topic)
+            try:
+                await self._read([*self._behind][:AT_ONCE])
+                backoff.reset()
+            except StoreUnavailable:
+                await backoff.pause()
+            if not self._behind:
+                self._wake.clear()
+
+    async def _read(self, topics: list[Topic]) -> None:
+        if not topics:
+            return
+        found = await self._reader.fresh([topic.cursor() for topic in topics])
+        for topic, fresh in zip(topics, found, strict=True):
+            if topic not in self._behind:
+                continue
+            topic.take(fresh)
+            if not topic.behind:
+                self._behind.discard(topic)
+            if topic.ended is not None:
+                self._ended(topic)

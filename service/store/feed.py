@@ -1,0 +1,173 @@
+"""The feed: what is committed to the games that somebody here watches.
+
+There is one subscription a watched game, however many watch it, and one line a node. A message that carries the version
+after the last is passed on as it is. In every other case (a new subscription, a line that was lost, a gap between
+messages, and every so often in any case) the game is *behind*: until its history has been read, messages only say
+that there is more to read. So a watcher sees every version once and in order, whatever the network loses.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from service.store.catchup import CatchUp
+from service.store.errors import StoreUnavailable
+from service.store.history import Cursor, Fresh, HistoryReader
+from service.store.keys import Keys
+from service.store.line import Line
+from service.store.link import Link
+from service.store.topic import Topic
+from service.store.watch import Watch
+
+__all__ = ["Feed", "FeedLimits", "FeedLoad"]
+
+
+class FeedLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Unread batches that a watch may have, seconds to wait for its beginning, seconds between checks of all games."""
+
+    room: int = 256
+    subscribe_s: float = 2.0
+    check_s: float = 15.0
+
+
+class FeedLoad(msgspec.Struct, frozen=True):
+    """What the feed holds at the moment: games subscribed to, watches of them, lines to nodes, and tasks."""
+
+    games: int
+    watches: int
+    lines: int
+    tasks: int
+
+
+class Feed:
+    """The watches of this process."""
+
+    def __init__(self, link: Link, keys: Keys, reader: HistoryReader, limits: FeedLimits) -> None:
+        self._link = link
+        self._keys = keys
+        self._reader = reader
+        self._limits = limits
+        self._topics: dict[str, Topic] = {}
+        self._channels: dict[str, Topic] = {}
+        self._lines: dict[str, Line] = {}
+        self._catch_up: CatchUp | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @asynccontextmanager
+    async def watch(self, game: str, after: int | None = None) -> AsyncIterator[Watch]:
+        """The batches of a game above version `after`, or above its version of now; see Watch for how it ends.
+
+        Raises GameGone where there is no such game, and StoreUnavailable where the server cannot be reached now.
+        """
+        topic = self._topics.get(game) or self._open(game)
+        watch = Watch(game, self._limits.room, self._read_one)
+        topic.watches.add(watch)
+        try:
+            current = await topic.current(self._limits.subscribe_s)
+            watch.begin(current if after is None else after, current)
+            yield watch
+        finally:
+            topic.watches.discard(watch)
+            if not topic.watches:
+                self._drop(topic)
+
+    @property
+    def load(self) -> FeedLoad:
+        """What the feed holds at the moment; all zero when nobody watches."""
+        watches = sum(len(topic.watches) for topic in self._topics.values())
+        tasks = len(self._ending) + len(self._lines) + (self._catch_up is not None)
+        return FeedLoad(len(self._topics), watches, len(self._lines), tasks)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has been closed: then StoreUnavailable means that this process stops."""
+        return self._closed
+
+    async def close(self) -> None:
+        """End every watch with StoreUnavailable, hang up every line, and take no new ones."""
+        self._closed = True
+        for topic in list(self._topics.values()):
+            topic.end(StoreUnavailable("the store is closed"))
+            self._drop(topic)
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    # What the lines tell (see `line.Listener`).
+
+    def subscribed(self, channel: str) -> None:
+        """A channel is heard from now on: what was committed before is to be read."""
+        if (topic := self._channels.get(channel)) and self._catch_up:
+            self._catch_up.add(topic)
+
+    def heard(self, channel: str, data: bytes) -> None:
+        """A batch was committed."""
+        if (topic := self._channels.get(channel)) and self._catch_up:
+            topic.hear(data)
+            if topic.ended:
+                self._drop(topic)
+            elif topic.behind:
+                self._catch_up.add(topic)
+
+    def lost(self, line: Line) -> None:
+        """A session has ended: each of its channels goes to the node that serves it now."""
+        for topic in [self._channels[channel] for channel in line.channels]:
+            node = self._node_of(topic.channel, otherwise=line.node)
+            if node != line.node:
+                line.channels.discard(topic.channel)
+                self._follow(topic, node)
+        self._hang_up_if_idle(line)
+
+    # Topics and lines come and go with the watches.
+
+    def _open(self, game: str) -> Topic:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        channel = self._keys.of(game).feed
+        topic = Topic(game, channel, self._link.node_of(channel))
+        self._topics[game] = self._channels[channel] = topic
+        if self._catch_up is None:
+            self._catch_up = CatchUp(self._topics, self._reader, self._limits.check_s, self._drop)
+        self._follow(topic, topic.node)
+        return topic
+
+    def _follow(self, topic: Topic, node: str) -> None:
+        topic.node = node
+        if node not in self._lines:
+            self._lines[node] = Line(self._link, node, self)
+        self._lines[node].add(topic.channel)
+
+    def _drop(self, topic: Topic) -> None:
+        """Follow a game no longer, and close what served it alone."""
+        if self._topics.get(topic.game) is not topic:
+            return
+        del self._topics[topic.game], self._channels[topic.channel]
+        line = self._lines[topic.node]
+        line.remove(topic.channel)
+        self._hang_up_if_idle(line)
+        if self._catch_up:
+            self._catch_up.forget(topic)
+            if not self._topics:
+                self._end(self._catch_up.stop())
+                self._catch_up = None
+
+    def _hang_up_if_idle(self, line: Line) -> None:
+        if not line.channels and self._lines.get(line.node) is line:
+            del self._lines[line.node]
+            self._end(line.hang_up())
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        """Keep a task that has been cancelled until it has ended."""
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    def _node_of(self, channel: str, otherwise: str) -> str:
+        try:
+            return self._link.node_of(channel)
+        except StoreUnavailable:
+            return otherwise
+
+    async def _read_one(self, cursor: Cursor) -> Fresh | None:
+        return (await self._reader.fresh([cursor]))[0]

@@ -1,0 +1,68 @@
+"""Where everything lies in Redis.
+
+    rummyd:{s7}:game:<id>      hash     version   the table's version, a decimal number
+                                        table     the table, encoded
+                                        commit    the mark of the commit that made this version
+                                        request:<actor>:<request id>
+                                                  "<version that it made>:<fingerprint of its payload>"
+    rummyd:{s7}:history:<id>   stream   one entry a version; its id is "<version>-0"
+                                        batch     the batch that led to this version, encoded
+    rummyd:{s7}:open           zset     the open tables of the shard, all of score 0, so that Redis keeps them in the
+                                        order of their names: "<time of creation, 13 digits of ms>:<id>"
+    rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
+    rummyd:{s7}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
+
+`rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
+every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The two
+keys of a game expire together, and each commit postpones that; entries of expired games in the two indexes are dropped
+by whoever meets them. Hands and seeds lie in tables and batches as they are: whoever may read this Redis may see all.
+"""
+
+from typing import Final
+from zlib import crc32
+
+import msgspec
+
+__all__ = ["SHARDS", "GameKeys", "Keys"]
+
+SHARDS: Final = 16
+"""Fixed: another number would look for every game in the wrong place."""
+
+
+class GameKeys(msgspec.Struct, frozen=True):
+    """The keys of one game, the indexes that it stands in, and its channel."""
+
+    game: str
+    history: str
+    open: str
+    due: str
+    feed: str
+
+
+class Keys:
+    """The keys of one namespace."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+
+    def of(self, game: str) -> GameKeys:
+        """The keys of a game, by its id."""
+        shard = crc32(game.encode()) % SHARDS
+        return GameKeys(
+            game=self._key(shard, f"game:{game}"),
+            history=self._key(shard, f"history:{game}"),
+            open=self._key(shard, "open"),
+            due=self._key(shard, "due"),
+            feed=self._key(shard, f"feed:{game}"),
+        )
+
+    def open_shards(self) -> list[str]:
+        """The index of open tables of every shard."""
+        return [self._key(shard, "open") for shard in range(SHARDS)]
+
+    def due_shards(self) -> list[str]:
+        """The index of what falls due of every shard."""
+        return [self._key(shard, "due") for shard in range(SHARDS)]
+
+    def _key(self, shard: int, rest: str) -> str:
+        return f"{self._namespace}:{{s{shard}}}:{rest}"

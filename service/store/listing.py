@@ -1,0 +1,128 @@
+"""Listings across all shards: the open tables, and the games in which something is due."""
+
+import heapq
+import re
+from typing import Final, cast
+
+import msgspec
+
+from service.store.codec import decode_table
+from service.store.errors import BadCursor
+from service.store.keys import Keys
+from service.store.link import Link
+from service.store.table import Table
+
+__all__ = ["Listing", "Page"]
+
+MEMBER: Final = re.compile(r"[0-9]{13}:[!-~]{1,200}")
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Tables, and the cursor of the page after; empty: there is none."""
+
+    tables: tuple[Table, ...]
+    cursor: str
+
+
+class Listing:
+    """What lists over a link."""
+
+    def __init__(self, link: Link, keys: Keys) -> None:
+        self._link = link
+        self._keys = keys
+
+    @staticmethod
+    def member(table: Table) -> str:
+        """What stands for a table in the index of its shard, and is the cursor of the page that ends with it."""
+        return f"{table.created_ms:013d}:{table.game}"
+
+    async def open_tables(self, limit: int, cursor: str) -> Page:
+        """At most `limit` open tables, the newest first, below the cursor; empty: from the start. Raises BadCursor.
+
+        Two round trips, and two more each time that all it found were entries of expired tables, which it drops.
+        """
+        if cursor and not MEMBER.fullmatch(cursor):
+            raise BadCursor(cursor)
+        tables: list[Table] = []
+        while len(tables) < limit:
+            members = await self._members(limit - len(tables), cursor)
+            tables += await self._tables(members)
+            if len(members) < limit - len(tables):
+                return Page(tuple(tables), "")
+            cursor = members[-1]
+        return Page(tuple(tables), cursor)
+
+    async def _members(self, limit: int, cursor: str) -> list[str]:
+        """The first members below the cursor, across all shards, from the greatest down."""
+
+        async def send() -> list[list[bytes]]:
+            pipe = self._link.client.pipeline(transaction=False)
+            for key in self._keys.open_shards():
+                pipe.zrevrangebylex(key, f"({cursor}" if cursor else "+", "-", start=0, num=limit)
+            return cast(list[list[bytes]], await pipe.execute())
+
+        merged = heapq.merge(*await self._link.call("list", send), reverse=True)
+        return [member.decode() for member, _ in zip(merged, range(limit), strict=False)]
+
+    async def _tables(self, members: list[str]) -> list[Table]:
+        """The tables of these members; members of tables that are no more are dropped from the index."""
+        if not members:
+            return []
+        games = [member.partition(":")[2] for member in members]
+
+        async def send() -> list[bytes | None]:
+            pipe = self._link.client.pipeline(transaction=False)
+            for game in games:
+                pipe.hget(self._keys.of(game).game, "table")
+            return cast(list[bytes | None], await pipe.execute())
+
+        found = await self._link.call("list", send)
+        dead = [
+            (self._keys.of(game).open, member)
+            for game, member, data in zip(games, members, found, strict=True)
+            if data is None
+        ]
+        await self._drop(dead)
+        return [decode_table(data) for data in found if data is not None]
+
+    async def due(self, now_ms: int, limit: int) -> list[str]:
+        """The games that fall due first, up to this time; entries of expired games among them are dropped."""
+
+        async def send() -> list[list[tuple[bytes, float]]]:
+            pipe = self._link.client.pipeline(transaction=False)
+            for key in self._keys.due_shards():
+                pipe.zrangebyscore(key, "-inf", now_ms, start=0, num=limit, withscores=True)
+            return cast(list[list[tuple[bytes, float]]], await pipe.execute())
+
+        shards = await self._link.call("due", send)
+        due = heapq.nsmallest(limit, (entry for shard in shards for entry in shard), key=lambda entry: entry[1])
+        games = [game.decode() for game, _ in due]
+        kept = await self._kept(games)
+        await self._drop([(self._keys.of(game).due, game) for game in games if game not in kept])
+        return [game for game in games if game in kept]
+
+    async def _kept(self, games: list[str]) -> set[str]:
+        """Those of the games that exist."""
+        if not games:
+            return set()
+
+        async def send() -> list[int]:
+            pipe = self._link.client.pipeline(transaction=False)
+            for game in games:
+                pipe.exists(self._keys.of(game).game)
+            return cast(list[int], await pipe.execute())
+
+        return {game for game, exists in zip(games, await self._link.call("due", send), strict=True) if exists}
+
+    async def _drop(self, entries: list[tuple[str, str]]) -> None:
+        """Drop members from indexes, each given as (index, member)."""
+        if not entries:
+            return
+
+        async def send() -> list[int]:
+            pipe = self._link.client.pipeline(transaction=False)
+            for index, member in entries:
+                pipe.zrem(index, member)
+            return cast(list[int], await pipe.execute())
+
+        await self._link.call("drop", send)

@@ -1,0 +1,52 @@
+"""What is asked of a store, and what comes of it."""
+
+import msgspec
+
+from service.store.table import Table
+
+__all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Request"]
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A request that may come again: `key` is "<actor>:<request id>", `fingerprint` a digest of what it asks for."""
+
+    key: str
+    fingerprint: bytes
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The request has made this version before; `same_payload`: it asked for the same then."""
+
+    version: int
+    same_payload: bool
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A table as it is stored, and what the request that was named has made of it before."""
+
+    table: Table
+    answered: Answered | None = None
+
+
+class Created(msgspec.Struct, frozen=True):
+    """The game is stored, at version 1."""
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """The game is stored at this version."""
+
+    version: int
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """Another commit was first; this is the table now, of any version but the one that was expected."""
+
+    table: Table
+
+
+class Exists(msgspec.Struct, frozen=True):
+    """A game of this id exists, and another request has created it."""
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """The game does not exist any more."""

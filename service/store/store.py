@@ -1,0 +1,180 @@
+"""The store: tables, their histories and their feeds, in Redis.
+
+Every call is one round trip (a listing may need more), raises StoreUnavailable where Redis cannot be reached, and is
+safe to be cancelled. A commit is atomic: the next version, its batch, the answer to its request, what falls due, the
+listing and the wake-up of those who watch, or nothing of it.
+"""
+
+import os
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+
+from service.observability import metrics
+from service.store.codec import decode_table, encode_batch, encode_table
+from service.store.errors import StoreUnavailable
+from service.store.feed import Feed, FeedLimits
+from service.store.history import History, HistoryReader
+from service.store.keys import Keys
+from service.store.link import Limits, Link, open_link
+from service.store.listing import Listing, Page
+from service.store.outcome import Answered, Committed, Conflict, Created, Exists, Gone, Loaded, Request
+from service.store.table import Batch, Phase, Table
+
+__all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
+
+SCRIPT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How a store behaves. `keep_*_s`: seconds that a table is kept after its last commit, by its phase."""
+
+    namespace: str = "rummyd"
+    history: int = 1000
+    """Versions that a game's history keeps at least."""
+    keep_open_s: int = 24 * 3600
+    keep_playing_s: int = 7 * 24 * 3600
+    keep_over_s: int = 3 * 24 * 3600
+    link: Limits = Limits()
+    feed: FeedLimits = FeedLimits()
+
+
+class Store:
+    """Tables in Redis. Made by `connect`; `feed` tells what is committed."""
+
+    def __init__(self, link: Link, options: Options) -> None:
+        keys = Keys(options.namespace)
+        reader = HistoryReader(link, keys)
+        self.feed = Feed(link, keys, reader, options.feed)
+        self._link = link
+        self._options = options
+        self._keys = keys
+        self._reader = reader
+        self._listing = Listing(link, keys)
+        self._script = link.client.register_script(SCRIPT)
+
+    @classmethod
+    async def connect(cls, url: str, options: Options | None = None) -> "Store":
+        """A store in the Redis at this address; see `link` for the schemes. Raises BadAddress and StoreUnavailable."""
+        options = options or Options()
+        store = cls(open_link(url, options.link), options)
+        try:
+            await store.ping()
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    async def ping(self) -> None:
+        """Find out whether the server answers: raises StoreUnavailable where it does not."""
+        await self._link.call("ping", self._link.client.ping)
+
+    async def close(self) -> None:
+        """End all watches, and close all connections."""
+        await self.feed.close()
+        await self._link.close()
+
+    async def create(
+        self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
+    ) -> Created | Answered | Exists:
+        """Store a new game at version 1. Where this request or another has created it before, nothing changes."""
+        outcome = await self._write(table, batch, request, due_ms)
+        match outcome:
+            case Answered():
+                return outcome
+            case Committed():
+                return Created()
+            case Conflict() | Gone():
+                return Exists()
+
+    async def commit(
+        self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
+    ) -> Committed | Answered | Conflict | Gone:
+        """Store a game's next version, if it is still at the one before.
+
+        `batch` is what led there; `due_ms` is when something falls due next, in ms since 1970 (None: nothing does). A
+        request that has been answered before changes nothing, whatever the version.
+        """
+        return await self._write(table, batch, request, due_ms)
+
+    async def load(self, game: str, request: Request | None = None) -> Loaded | None:
+        """The table of a game, and how the request was answered if it was; None where there is no such game."""
+        key = self._keys.of(game).game
+        fields = ["table", _field(request)] if request else ["table"]
+        found = cast(list[bytes | None], await self._link.call("load", lambda: self._link.client.hmget(key, fields)))
+        if found[0] is None:
+            return None
+        answered = _answered(found[1], request) if request and found[1] is not None else None
+        return Loaded(decode_table(found[0]), answered)
+
+    async def history(self, game: str, after: int, limit: int) -> History | None:
+        """At most `limit` ≥ 1 batches of versions above `after` ≥ 0, in order; None where there is no such game."""
+        return await self._reader.page(game, after, limit)
+
+    async def batch(self, game: str, version: int) -> Batch | None:
+        """The batch that led to this version; None where it is not kept, or not yet made."""
+        return await self._reader.batch(game, version)
+
+    async def open_tables(self, limit: int, cursor: str = "") -> Page:
+        """At most `limit` ≥ 1 open tables, the newest first, from where the page before ended. Raises BadCursor."""
+        return await self._listing.open_tables(limit, cursor)
+
+    async def due(self, now_ms: int, limit: int) -> list[str]:
+        """At most about `limit` games in which something was due at this time, the longest overdue first."""
+        return await self._listing.due(now_ms, limit)
+
+    async def _write(
+        self, table: Table, batch: Batch, request: Request | None, due_ms: int | None
+    ) -> Committed | Answered | Conflict | Gone:
+        if batch.version != table.version:
+            raise ValueError(f"the batch is of version {batch.version}, the table of version {table.version}")
+        keys = self._keys.of(table.game)
+        arguments: list[str | bytes | int] = [
+            table.version - 1,
+            table.version,
+            encode_table(table),
+            encode_batch(batch),
+            os.urandom(8),
+            _field(request) if request else "",
+            request.fingerprint if request else b"",
+            keys.feed,
+            self.lifetime_ms(table.phase),
+            self._options.history,
+            self._listing.member(table),
+            int(table.phase is Phase.OPEN),
+            table.game,
+            "" if due_ms is None else due_ms,
+        ]
+        names = [keys.game, keys.history, keys.open, keys.due]
+        reply = cast(list[bytes], await self._link.call("commit", lambda: self._script(keys=names, args=arguments)))
+        return _outcome(reply, table, request)
+
+    def lifetime_ms(self, phase: Phase) -> int:
+        """How long a table of this phase is kept after its last commit, in ms."""
+        seconds = {Phase.OPEN: self._options.keep_open_s, Phase.PLAYING: self._options.keep_playing_s}
+        return seconds.get(phase, self._options.keep_over_s) * 1000
+
+
+def _field(request: Request) -> str:
+    return f"request:{request.key}"
+
+
+def _answered(value: bytes, request: Request) -> Answered:
+    version, _, fingerprint = value.partition(b":")
+    return Answered(int(version), fingerprint == request.fingerprint)
+
+
+def _outcome(reply: list[bytes], table: Table, request: Request | None) -> Committed | Answered | Conflict | Gone:
+    """What the script's answer means."""
+    match reply:
+        case [b"committed"]:
+            return Committed(table.version)
+        case [b"answered", value] if request is not None:
+            return _answered(value, request)
+        case [b"conflict", current]:
+            metrics.commit_conflicts.inc()
+            return Conflict(decode_table(current))
+        case [b"gone"]:
+            return Gone()
+    raise StoreUnavailable(f"Redis: the commit script answered {reply[:1]!r}")

@@ -1,0 +1,75 @@
+"""Listings of open tables."""
+
+import pytest
+
+from service.store import BadCursor, Phase, Store
+from service.store.keys import Keys
+from tests import servers
+from tests.service.store.tables import batch_of, created, following, new_table
+
+
+async def pages(store: Store, limit: int) -> list[list[str]]:
+    """The games of all pages of the listing."""
+    found, cursor = [], ""
+    while True:
+        page = await store.open_tables(limit, cursor)
+        found.append([table.game for table in page.tables])
+        cursor = page.cursor
+        if not cursor:
+            return found
+
+
+async def test_open_tables_are_listed_newest_first(store: Store) -> None:
+    """Pages follow each other from the newest table to the oldest, over all shards, and none is twice or missing."""
+    games = [(await created(store)).game for _ in range(25)]
+    listed = await pages(store, 4)
+    assert [game for page in listed for game in page] == games[::-1]
+    assert {len(page) for page in listed[:6]} == {4}
+
+
+async def test_tables_of_one_moment_are_all_listed(store: Store) -> None:
+    """Tables that were created in the same millisecond are told apart by their ids."""
+    tables = [new_table(created_ms=1_700_000_000_000) for _ in range(20)]
+    for table in tables:
+        await store.create(table, batch_of(table))
+    listed = [game for page in await pages(store, 3) for game in page]
+    assert sorted(listed) == sorted(table.game for table in tables)
+
+
+async def test_a_table_leaves_the_list_when_play_begins(store: Store) -> None:
+    """Only open tables are listed: one that is played at is not, and one that is open again is."""
+    table = following(await created(store), phase=Phase.PLAYING)
+    await store.commit(table, batch_of(table))
+    assert await pages(store, 5) == [[]]
+    table = following(table, phase=Phase.OPEN)
+    await store.commit(table, batch_of(table))
+    assert await pages(store, 5) == [[table.game]]
+
+
+async def test_a_new_table_does_not_disturb_a_reader(store: Store) -> None:
+    """Tables created between two pages neither shift the next page nor come twice."""
+    games = [(await created(store)).game for _ in range(6)]
+    first = await store.open_tables(3)
+    await created(store)
+    second = await store.open_tables(3, first.cursor)
+    assert [table.game for table in first.tables + second.tables] == games[::-1]
+
+
+async def test_expired_tables_are_dropped_and_do_not_shorten_a_page(store: Store, store_url: str) -> None:
+    """Entries of tables that have expired leave the index, and a page is filled from those after them."""
+    games = [(await created(store)).game for _ in range(12)]
+    keys = Keys("rummyd")
+    with servers.client(store_url) as client:
+        for game in games[4:]:
+            client.delete(keys.of(game).game, keys.of(game).history)
+        page = await store.open_tables(3)
+        assert [table.game for table in page.tables] == games[3:0:-1]
+        assert sum(client.zcard(key) for key in keys.open_shards()) == 4
+    assert [table.game for table in (await store.open_tables(3, page.cursor)).tables] == games[:1]
+
+
+@pytest.mark.parametrize("cursor", ["x", "17", "+", "1700000000000:", "1700000000000:a b", "\n"])
+async def test_a_made_up_cursor_is_refused(own_store: Store, cursor: str) -> None:
+    """What no page ever gave as its cursor is refused."""
+    with pytest.raises(BadCursor):
+        await own_store.open_tables(3, cursor)

@@ -1,0 +1,243 @@
+"""The contract of a store, held against every server that can be had."""
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+
+from service.store import (
+    Answered,
+    BadAddress,
+    Committed,
+    Conflict,
+    Created,
+    Exists,
+    Gone,
+    Options,
+    Request,
+    Store,
+    StoreUnavailable,
+)
+from service.store.keys import Keys
+from tests import servers
+from tests.service.store.conftest import Connect
+from tests.service.store.tables import advanced, batch_of, created, following, new_table
+
+REQUEST = Request("0:7f", b"asked")
+
+
+async def test_a_created_table_is_loaded_as_it_was(store: Store) -> None:
+    """What is created is loaded again, equal in every field."""
+    table = new_table()
+    assert await store.create(table, batch_of(table)) == Created()
+    loaded = await store.load(table.game)
+    assert loaded is not None
+    assert loaded.table == table
+
+
+async def test_an_unknown_game_is_none(store: Store) -> None:
+    """A game that was never created has no table, no history, no batch, and cannot be committed to."""
+    table = following(new_table())
+    assert await store.load(table.game) is None
+    assert await store.history(table.game, 0, 10) is None
+    assert await store.batch(table.game, 1) is None
+    assert await store.commit(table, batch_of(table)) == Gone()
+
+
+async def test_a_game_is_created_once(store: Store) -> None:
+    """Another creation of the same id changes nothing."""
+    table = await created(store)
+    other = replace(table, display_name="Cellar")
+    assert await store.create(other, batch_of(other)) == Exists()
+    assert (await store.load(table.game)).table == table  # type: ignore[union-attr]
+
+
+async def test_a_repeated_creation_is_answered(store: Store) -> None:
+    """The request that created a game is answered with version 1 when it comes again, wherever the game is by then."""
+    table = new_table()
+    assert await store.create(table, batch_of(table), REQUEST) == Created()
+    await advanced(store, table, 2)
+    again = replace(table, epoch="another")
+    assert await store.create(again, batch_of(again), REQUEST) == Answered(1, same_payload=True)
+
+
+async def test_a_commit_makes_the_next_version(store: Store) -> None:
+    """A commit on the version that is stored replaces it."""
+    table = following(await created(store), display_name="Attic")
+    assert await store.commit(table, batch_of(table)) == Committed(2)
+    assert (await store.load(table.game)).table == table  # type: ignore[union-attr]
+
+
+async def test_a_commit_on_an_old_version_gives_the_newest(store: Store) -> None:
+    """A commit on any version but the stored one changes nothing, and gives the table that is stored."""
+    first = await created(store)
+    second = await advanced(store, first, 1)
+    third = await advanced(store, second, 1)
+    for late in (following(first), following(following(third))):
+        assert await store.commit(late, batch_of(late)) == Conflict(third)
+    assert (await store.load(first.game)).table == third  # type: ignore[union-attr]
+    assert (await store.history(first.game, 0, 10)).last_version == 3  # type: ignore[union-attr]
+
+
+async def test_of_many_commits_on_one_version_exactly_one_is_made(connect: Connect) -> None:
+    """Where several processes commit on one version at once, one succeeds, and all others are given what it made."""
+    stores = [await connect() for _ in range(4)]
+    table = await created(stores[0])
+    rivals = [following(table, display_name=f"of {number}") for number in range(40)]
+    outcomes = await asyncio.gather(
+        *(stores[number % 4].commit(rival, batch_of(rival)) for number, rival in enumerate(rivals))
+    )
+    winner = rivals[outcomes.index(Committed(2))]
+    assert outcomes.count(Committed(2)) == 1
+    assert outcomes.count(Conflict(winner)) == len(rivals) - 1
+
+
+async def test_identical_commits_are_still_two(store: Store) -> None:
+    """Two calls that happen to write the very same bytes are two commits: only one is made."""
+    table = following(await created(store))
+    outcomes = [await store.commit(table, batch_of(table)) for _ in range(2)]
+    assert outcomes == [Committed(2), Conflict(table)]
+
+
+async def test_a_repeated_request_is_answered_by_any_process(connect: Connect) -> None:
+    """A request that was committed is answered with its version, whatever version the repetition was made on."""
+    one, other = await connect(), await connect()
+    first = await created(one)
+    second = following(first)
+    await one.commit(second, batch_of(second), REQUEST)
+    third = await advanced(one, second, 1)
+    for repeated in (second, following(third), following(following(third))):
+        assert await other.commit(repeated, batch_of(repeated), REQUEST) == Answered(2, same_payload=True)
+    assert (await other.load(first.game, REQUEST)).answered == Answered(2, same_payload=True)  # type: ignore[union-attr]
+    assert (await other.load(first.game)).table == third  # type: ignore[union-attr]
+
+
+async def test_a_request_id_used_for_something_else_is_told(store: Store) -> None:
+    """The same key with another fingerprint is answered as not the same payload, and commits nothing."""
+    first = await created(store)
+    second = following(first)
+    await store.commit(second, batch_of(second), REQUEST)
+    other = Request(REQUEST.key, b"with:another")
+    third = following(second)
+    assert await store.commit(third, batch_of(third), other) == Answered(2, same_payload=False)
+    loaded = await store.load(first.game, other)
+    assert loaded is not None
+    assert (loaded.table, loaded.answered) == (second, Answered(2, same_payload=False))
+
+
+async def test_requests_of_others_and_of_refused_commits_are_not_answered(store: Store) -> None:
+    """A request is kept only with the commit that it made: neither another actor's, nor one that met a conflict."""
+    first = await created(store)
+    second = following(first)
+    await store.commit(second, batch_of(second), REQUEST)
+    late = Request("1:7f", b"asked")
+    assert await store.commit(second, batch_of(second), late) == Conflict(second)
+    assert (await store.load(first.game, late)).answered is None  # type: ignore[union-attr]
+    third = following(second)
+    assert await store.commit(third, batch_of(third), late) == Committed(3)
+
+
+async def test_a_batch_belongs_to_its_table(store: Store) -> None:
+    """A batch of another version than the table's is refused before anything is sent."""
+    table = await created(store)
+    with pytest.raises(ValueError, match="version 1, the table of version 2"):
+        await store.commit(following(table), batch_of(table))
+    assert (await store.history(table.game, 0, 10)).last_version == 1  # type: ignore[union-attr]
+
+
+async def test_everything_of_a_game_expires(store: Store, store_url: str) -> None:
+    """Every key of a game has a lifetime, that of its phase, and each commit begins it anew."""
+    table = await created(store)
+    keys = Keys("rummyd").of(table.game)
+    with servers.client(store_url) as client:
+        for key in (keys.game, keys.history):
+            assert 23 * 3600 < client.ttl(key) <= 24 * 3600
+            client.pexpire(key, 1000)
+        await advanced(store, table, 1)
+        for key in (keys.game, keys.history):
+            assert client.ttl(key) > 23 * 3600
+        kept = {key.decode() for key in client.scan_iter("*")}
+    assert kept == {keys.game, keys.history, keys.open}
+
+
+async def test_all_keys_of_a_game_share_a_hash_tag(store: Store) -> None:
+    """Keys, indexes and channel of a game carry the tag of its shard, and ids spread over all sixteen."""
+    keys = Keys("rummyd")
+    shards = set()
+    for number in range(400):
+        of = keys.of(f"game{number}")
+        tags = {name[name.index("{") : name.index("}") + 1] for name in (of.game, of.history, of.open, of.due, of.feed)}
+        assert len(tags) == 1
+        shards |= tags
+    assert len(shards) == 16
+
+
+async def test_a_flushed_script_is_loaded_again(store: Store, store_url: str) -> None:
+    """A server that has forgotten the commit script is given it again, unnoticed."""
+    table = await created(store)
+    with servers.client(store_url) as client:
+        client.script_flush()
+    table = following(table)
+    assert await store.commit(table, batch_of(table)) == Committed(2)
+
+
+async def test_namespaces_do_not_meet(connect: Connect) -> None:
+    """Stores of different namespaces on one server do not see each other's games."""
+    here, there = await connect(), await connect(Options(namespace="elsewhere"))
+    table = await created(here)
+    assert await there.load(table.game) is None
+    assert (await there.open_tables(10)).tables == ()
+
+
+async def test_what_falls_due_is_listed_when_it_does(store: Store) -> None:
+    """A game is due from its time on, the longest overdue first, until a commit says otherwise."""
+    soon, later, never = new_table(), new_table(), new_table()
+    await store.create(soon, batch_of(soon), due_ms=2000)
+    await store.create(later, batch_of(later), due_ms=3000)
+    await store.create(never, batch_of(never))
+    assert await store.due(1999, 10) == []
+    assert await store.due(3000, 10) == [soon.game, later.game]
+    assert await store.due(3000, 1) == [soon.game]
+    soon, later = following(soon), following(later)
+    await store.commit(soon, batch_of(soon), due_ms=9000)
+    await store.commit(later, batch_of(later))
+    assert await store.due(8999, 10) == []
+    assert await store.due(9000, 10) == [soon.game]
+
+
+async def test_an_expired_game_is_due_no_more(store: Store, store_url: str) -> None:
+    """What an expired game has left in the index is dropped, and not listed."""
+    table = new_table()
+    await store.create(table, batch_of(table), due_ms=2000)
+    keys = Keys("rummyd").of(table.game)
+    with servers.client(store_url) as client:
+        client.delete(keys.game, keys.history)
+        assert await store.due(2000, 10) == []
+        assert client.zcard(keys.due) == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost",
+        "http://localhost",
+        "redis+magic://localhost",
+        "redis://:sesame@localhost:port",
+        "redis+cluster://",
+    ],
+)
+async def test_a_bad_address_is_refused(url: str) -> None:
+    """What is no address of Redis is refused as that, and never repeated: it may hold a password."""
+    with pytest.raises(BadAddress) as refused:
+        await Store.connect(url)
+    assert "sesame" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["redis://:sesame@127.0.0.1:1", "redis+cluster://:sesame@127.0.0.1:1"])
+async def test_an_unreachable_server_is_unavailable(url: str) -> None:
+    """A server that cannot be reached is reported in a moment, and without its password."""
+    async with asyncio.timeout(5):
+        with pytest.raises(StoreUnavailable) as refused:
+            await Store.connect(url)
+    assert "sesame" not in str(refused.value)
