@@ -223,6 +223,31 @@ def test_data_in_use_is_one_line(tmp_path: Path) -> None:
     assert errors == f"rummyd: another server keeps its data in {tmp_path}\n"
 
 
+def test_log_and_metrics_give_nothing_away() -> None:
+    """Seats are taken, cards drawn, calls refused: the log and the metrics hold no token and no card afterwards."""
+    with server(*THROW_AWAY, "--log-level", "debug", "--log-format", "json") as running:
+        name = httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
+        game = f"{running.rest}/v1/{name}"
+        tokens = [httpx.post(f"{game}:join", json={"displayName": who}).json()["token"] for who in ("Ann", "Bo")]
+        hands = []
+        for token in [*tokens, "wrong"]:
+            about = {"authorization": f"Bearer {token}"}
+            for action in ({"draw": {}}, {"draw": {}}):
+                httpx.post(f"{game}:act", json={"actions": [action]}, headers=about)
+            hands += httpx.get(game, headers=about).json().get("view", {}).get("hand", [])
+        assert len(hands) >= 14
+        counted = httpx.get(running.address("metrics")).text
+        status, log = running.end()
+    assert status == 0
+    calls = [json.loads(line) for line in log.splitlines() if '"call"' in line]
+    assert {call["reason"] for call in calls if "reason" in call} >= {"NOT_YOUR_TURN", "TOKEN_INVALID"}
+    for text in (log, counted):
+        for token in tokens:
+            assert token not in text
+        for card in hands:
+            assert not re.search(rf"\b{card}\b", text)
+
+
 def test_streams_are_told_to_go_elsewhere() -> None:
     """A stream that is open at the signal ends with UNAVAILABLE, and the server does not wait out its grace."""
     with ExitStack() as stack:
