@@ -11,6 +11,7 @@ from engine.draws import takes
 from engine.events import DealEnd, DealEnded, DealStarted, Drew, Event, TurnStarted
 from engine.lays import possible_lays
 from engine.legal import discards, is_legal
+from engine.melds import extensions, swap_place
 from engine.rules import DiscardDraw, RuleSet
 from engine.shuffle import commitment
 from engine.state import DealResult, MatchResult, Meld, Phase, State
@@ -188,6 +189,8 @@ def _lay_off_places(state: State, seat: int) -> Iterator[LayOffPlace]:
     for index, meld in enumerate(state.melds):
         for card in sorted(set(state.hands[seat])):
             one = bytes([card])
+            if not extensions(state.rules, meld, one):
+                continue  # most cards fit most melds nowhere: no need to ask for the reason
             if meld.kind is MeldKind.SET:
                 if is_legal(state, seat, LayOff(index, one)):
                     yield LayOffPlace(index, card, ())
@@ -199,5 +202,6 @@ def _swap_places(state: State, seat: int) -> Iterator[SwapPlace]:
     for index, meld in enumerate(state.melds):
         if JOKER in meld.cards:
             for card in sorted(set(state.hands[seat])):
-                if is_legal(state, seat, SwapJoker(index, card)):
+                fits = swap_place(state.rules, meld, card) is not None
+                if fits and is_legal(state, seat, SwapJoker(index, card)):
                     yield SwapPlace(index, card)
