@@ -232,8 +232,8 @@ def test_log_and_metrics_give_nothing_away() -> None:
         hands = []
         for token in [*tokens, "wrong"]:
             about = {"authorization": f"Bearer {token}"}
-            for action in ({"draw": {}}, {"draw": {}}):
-                httpx.post(f"{game}:act", json={"actions": [action]}, headers=about)
+            for _ in range(2):
+                httpx.post(f"{game}:act", json={"actions": [{"draw": {}}]}, headers=about)
             hands += httpx.get(game, headers=about).json().get("view", {}).get("hand", [])
         assert len(hands) >= 14
         counted = httpx.get(running.address("metrics")).text
