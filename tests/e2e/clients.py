@@ -1,0 +1,385 @@
+"""Clients of rummyd over gRPC and over REST, alike, so that a test can be run over either.
+
+    async with GrpcClient(server) as ann, RestClient(server) as bob:
+        game = await ann.create(Game(seat_count=2))
+        joined = await bob.join(game.name, "Bob")          from now on Bob calls with his token
+        async with bob.observe(game.name) as stream:
+            message = await stream.next()
+
+What REST says is read strictly: JSON that the protos do not describe fails the test. Every byte that came back is kept
+in `heard`, for those who look for secrets.
+"""
+
+import asyncio
+import json
+import ssl
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import grpc
+import httpx
+from google.protobuf import json_format
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1 import rule_set_service_pb2 as rules_pb
+from rummy.v1.action_pb2 import Action
+from rummy.v1.game_pb2 import Game
+from rummy.v1.rule_set_pb2 import RuleSet
+
+from tests.e2e.live import LONGEST_S, Rummyd
+
+DOMAIN = "rummyd"
+Answer = TypeVar("Answer", bound=Message)
+
+
+@dataclass(eq=False)
+class Failure(Exception):
+    """An error that a server answered with: the same whichever way it came."""
+
+    code: str
+    reason: str
+    text: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    fields: tuple[tuple[str, str], ...] = ()
+    """Path and reason of each bad field."""
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.reason}: {self.text} {dict(self.metadata)} {self.fields}"
+
+
+class LostError(Exception):
+    """The connection broke, or could not be had: nobody knows what became of the call."""
+
+
+class Stream:
+    """The messages of one Observe, each to be had within a deadline. `ids` are those of SSE."""
+
+    def __init__(self, messages: AsyncGenerator[tuple[pb.ObserveResponse, str | None]]) -> None:
+        self._messages = messages
+        self.ids: list[str] = []
+
+    async def next(self) -> pb.ObserveResponse:
+        """The next message. Raises Failure, LostError, or StopAsyncIteration where the stream has ended well."""
+        async with asyncio.timeout(LONGEST_S):
+            message, event_id = await anext(self._messages)
+        if event_id:
+            self.ids.append(event_id)
+        return message
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> pb.ObserveResponse:
+        return await self.next()
+
+
+class Client(ABC):
+    """One person at a server: a spectator until `token` is a seat's."""
+
+    front: str
+
+    def __init__(self, server: Rummyd, token: str | None = None) -> None:
+        self.server = server
+        self.token = token
+        self.heard = bytearray()
+        self.patient = False
+        """Whether what may be tried again is, as clients should: while a server is away."""
+
+    async def create(self, game: Game, request_id: str = "") -> Game:
+        """CreateGame."""
+        return await self._ask(pb.CreateGameRequest(game=game, request_id=request_id), Game)
+
+    async def get(self, name: str) -> Game:
+        """GetGame."""
+        return await self._ask(pb.GetGameRequest(name=name), Game)
+
+    async def games(self, page_size: int = 0, page_token: str = "") -> pb.ListGamesResponse:
+        """ListGames."""
+        request = pb.ListGamesRequest(page_size=page_size, page_token=page_token)
+        return await self._ask(request, pb.ListGamesResponse)
+
+    async def join(
+        self, name: str, display_name: str = "Somebody", *, seat: int | None = None, request_id: str = ""
+    ) -> pb.JoinGameResponse:
+        """JoinGame; the token is this client's from now on."""
+        request = pb.JoinGameRequest(name=name, display_name=display_name, seat=seat, request_id=request_id)
+        joined = await self._ask(request, pb.JoinGameResponse)
+        self.token = joined.token
+        return joined
+
+    async def leave(self, name: str, request_id: str = "") -> Game:
+        """LeaveGame."""
+        return await self._ask(pb.LeaveGameRequest(name=name, request_id=request_id), Game)
+
+    async def start(self, name: str, request_id: str = "") -> Game:
+        """StartGame."""
+        return await self._ask(pb.StartGameRequest(name=name, request_id=request_id), Game)
+
+    async def act(
+        self,
+        name: str,
+        actions: Sequence[Action],
+        *,
+        request_id: str = "",
+        expected_version: int | None = None,
+        validate_only: bool = False,
+    ) -> pb.ActResponse:
+        """Act."""
+        request = pb.ActRequest(
+            name=name,
+            actions=actions,
+            request_id=request_id,
+            expected_version=expected_version,
+            validate_only=validate_only,
+        )
+        return await self._ask(request, pb.ActResponse)
+
+    async def legal(self, name: str, page_size: int = 0, page_token: str = "") -> pb.ListLegalActionsResponse:
+        """ListLegalActions."""
+        request = pb.ListLegalActionsRequest(name=name, page_size=page_size, page_token=page_token)
+        return await self._ask(request, pb.ListLegalActionsResponse)
+
+    async def rule_sets(self) -> rules_pb.ListRuleSetsResponse:
+        """ListRuleSets."""
+        return await self._ask(rules_pb.ListRuleSetsRequest(), rules_pb.ListRuleSetsResponse)
+
+    async def check(self, rule_set: RuleSet) -> rules_pb.CheckRuleSetResponse:
+        """CheckRuleSet."""
+        return await self._ask(rules_pb.CheckRuleSetRequest(rule_set=rule_set), rules_pb.CheckRuleSetResponse)
+
+    @asynccontextmanager
+    async def observe(self, name: str, *, after: int = 0, epoch: str = "") -> AsyncIterator[Stream]:
+        """Observe."""
+        async with aclosing(self._observe(pb.ObserveRequest(name=name, after=after, epoch=epoch))) as messages:
+            yield Stream(messages)
+
+    async def _ask(self, request: Message, answer: type[Answer]) -> Answer:
+        deadline = time.monotonic() + LONGEST_S
+        while True:
+            try:
+                return await self._call(request, answer)
+            except (LostError, Failure) as error:
+                lost = isinstance(error, LostError) or error.code == "UNAVAILABLE"
+                if not (self.patient and lost and time.monotonic() < deadline):
+                    raise
+            await asyncio.sleep(0.05)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Hangs up."""
+
+    @abstractmethod
+    async def _call(self, request: Message, answer: type[Answer]) -> Answer: ...
+
+    @abstractmethod
+    def _observe(self, request: pb.ObserveRequest) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]: ...
+
+
+class GrpcClient(Client):
+    """Over gRPC."""
+
+    front = "grpc"
+
+    def __init__(self, server: Rummyd, token: str | None = None) -> None:
+        super().__init__(server, token)
+        # No pool shared with other channels, and a server that comes back is found again soon.
+        backoff = [(f"grpc.{which}_reconnect_backoff_ms", 100) for which in ("initial", "min", "max")]
+        options = [("grpc.use_local_subchannel_pool", 1), *backoff]
+        self._channel = grpc.aio.insecure_channel(server.grpc, options=options)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    async def _call(self, request: Message, answer: type[Answer]) -> Answer:
+        call: grpc.aio.UnaryUnaryMultiCallable[Message, bytes] = self._channel.unary_unary(
+            _path(request), request_serializer=type(request).SerializeToString
+        )
+        sent = call(request, metadata=self._metadata(), timeout=LONGEST_S)
+        try:
+            data = await sent
+        except grpc.aio.AioRpcError as error:
+            raise self._failure(error) from error
+        self._hear(data, await sent.initial_metadata(), await sent.trailing_metadata())
+        return answer.FromString(data)
+
+    async def _observe(self, request: pb.ObserveRequest) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
+        call: grpc.aio.UnaryStreamMultiCallable[Message, bytes] = self._channel.unary_stream(
+            _path(request), request_serializer=type(request).SerializeToString
+        )
+        stream = call(request, metadata=self._metadata())
+        try:
+            async for data in stream:
+                self._hear(data)
+                yield pb.ObserveResponse.FromString(data), None
+            self._hear(b"", await stream.initial_metadata(), await stream.trailing_metadata())
+        except grpc.aio.AioRpcError as error:
+            raise self._failure(error) from error
+        finally:
+            stream.cancel()
+
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+
+    def _failure(self, error: grpc.aio.AioRpcError) -> Exception:
+        self._hear((error.details() or "").encode(), error.initial_metadata(), error.trailing_metadata())
+        details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
+        if not isinstance(details, bytes):
+            if error.code() is grpc.StatusCode.UNAVAILABLE:
+                return LostError(str(error))
+            return AssertionError(f"an error without details: {error!r}")
+        status = status_pb2.Status.FromString(details)
+        assert (status.code, status.message) == (error.code().value[0], error.details())
+        return failure_of(error.code().name, status.message, status.details)
+
+    def _hear(self, data: bytes, *metadata: Iterable[tuple[str, str | bytes]] | None) -> None:
+        self.heard += data + b"\n"
+        for pairs in metadata:
+            for name, value in pairs or ():
+                self.heard += name.encode() + b": " + (value if isinstance(value, bytes) else value.encode()) + b"\n"
+
+
+class RestClient(Client):
+    """Over REST, its streams as server-sent events."""
+
+    front = "rest"
+
+    def __init__(self, server: Rummyd, token: str | None = None) -> None:
+        super().__init__(server, token)
+        self.last_event_id = ""
+        """What the next stream resumes by, if anything: as a browser does."""
+        self._http = httpx.AsyncClient(base_url=server.rest, timeout=LONGEST_S, trust_env=False, verify=_NO_TLS)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def _call(self, request: Message, answer: type[Answer]) -> Answer:
+        try:
+            response = await self._http.send(self._request(request))
+        except httpx.TransportError as error:
+            raise LostError(repr(error)) from error
+        self._hear(response)
+        self.heard += response.content
+        if response.status_code != 200:
+            raise _failure_in(response.content, response.status_code)
+        return json_format.Parse(response.content, answer())
+
+    async def _observe(self, request: pb.ObserveRequest) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
+        sent = self._request(request)
+        if self.last_event_id:
+            sent.headers["last-event-id"] = self.last_event_id
+        try:
+            response = await self._http.send(sent, stream=True)
+            try:
+                async with aclosing(self._events(response)) as events:
+                    async for event in events:
+                        yield event
+            finally:
+                await response.aclose()
+        except httpx.TransportError as error:
+            raise LostError(repr(error)) from error
+
+    async def _events(self, response: httpx.Response) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
+        self._hear(response)
+        if response.status_code == 204:
+            return
+        if response.status_code != 200:
+            raise _failure_in(await response.aread(), response.status_code)
+        assert response.headers["content-type"] == "text/event-stream"
+        buffer = b""
+        async for data in response.aiter_bytes():
+            self.heard += data
+            *blocks, buffer = (buffer + data).split(b"\n\n")
+            for block in blocks:
+                event = dict(line.split(": ", 1) for line in block.decode().splitlines())
+                match event.get("event"):
+                    case None:
+                        assert event.keys() == {"retry"}
+                    case "end":
+                        return
+                    case "error":
+                        raise _failure_in(event["data"].encode())
+                    case name:
+                        message = json_format.Parse(event["data"], pb.ObserveResponse())
+                        assert message.WhichOneof("message") == name
+                        yield message, event.get("id")
+        raise LostError("the stream stopped without an end")
+
+    def _request(self, request: Message) -> httpx.Request:
+        """The request that the annotations in the protos ask for, spelt out here once more."""
+        method = type(request).__name__.removesuffix("Request")
+        verb, path = _PATHS[method]
+        values: dict[str, Any] = json_format.MessageToDict(request)
+        path = path.replace("NAME", values.pop("name", ""))
+        headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        if verb == "GET":
+            return self._http.build_request(verb, path, params=values, headers=headers)
+        if method == "CreateGame":
+            body = values.pop("game")
+            return self._http.build_request(verb, path, params=values, json=body, headers=headers)
+        return self._http.build_request(verb, path, json=values, headers=headers)
+
+    def _hear(self, response: httpx.Response) -> None:
+        for name, value in response.headers.raw:
+            self.heard += name + b": " + value + b"\n"
+
+
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Spares each client the reading of certificates, which takes longer than a match."""
+
+_PATHS = {
+    "CreateGame": ("POST", "/v1/games"),
+    "GetGame": ("GET", "/v1/NAME"),
+    "ListGames": ("GET", "/v1/games"),
+    "JoinGame": ("POST", "/v1/NAME:join"),
+    "LeaveGame": ("POST", "/v1/NAME:leave"),
+    "StartGame": ("POST", "/v1/NAME:start"),
+    "Act": ("POST", "/v1/NAME:act"),
+    "ListLegalActions": ("GET", "/v1/NAME:legalActions"),
+    "Observe": ("GET", "/v1/NAME:observe"),
+    "ListRuleSets": ("GET", "/v1/ruleSets"),
+    "GetRuleSet": ("GET", "/v1/NAME"),
+    "CheckRuleSet": ("POST", "/v1/ruleSets:check"),
+}
+
+
+def _path(request: Message) -> str:
+    """The path of the gRPC method that takes this request."""
+    method = type(request).__name__.removesuffix("Request")
+    service = "RuleSetService" if "RuleSet" in method else "GameService"
+    return f"/rummy.v1.{service}/{method}"
+
+
+def failure_of(code: str, text: str, details: Iterable[Any]) -> Failure:
+    """The failure that a status with these packed details stands for. Its first detail is the ErrorInfo."""
+    first, *rest = details
+    info = error_details_pb2.ErrorInfo()
+    assert first.Unpack(info)
+    assert info.domain == DOMAIN
+    fields: list[tuple[str, str]] = []
+    for detail in rest:
+        bad = error_details_pb2.BadRequest()
+        assert detail.Unpack(bad)
+        fields += [(violation.field, violation.reason) for violation in bad.field_violations]
+    return Failure(code, info.reason, text, dict(info.metadata), tuple(fields))
+
+
+def _failure_in(body: bytes, http_status: int | None = None) -> Failure:
+    """The failure in the body of AIP-193, which must tell the same status as HTTP does."""
+    error = json.loads(body)["error"]
+    assert http_status in (None, error["code"])
+    status = json_format.ParseDict({"details": error["details"]}, status_pb2.Status())
+    return failure_of(error["status"], error["message"], status.details)
