@@ -22,7 +22,7 @@ from service.api.errors import Violation, invalid
 from service.api.rest.json_text import Json, JsonObject, kind
 from service.api.rest.scalars import Unfit, from_text, scalar
 
-__all__ = ["Faults", "descriptor_of", "field_named", "has_own_form", "is_map", "merge", "set_value"]
+__all__ = ["Faults", "descriptor_of", "field_named", "has_own_form", "is_excluded", "is_map", "merge", "set_value"]
 
 
 class Faults:
@@ -59,7 +59,7 @@ def merge(message: Message, value: Json, faults: Faults, path: str = "") -> None
         if faults.full:
             return
         field = field_named(descriptor_of(message), name)
-        where = ".".join(filter(None, (path, field.name if field else name)))
+        where = ".".join(filter(None, (path, field.name if field else name or '""')))
         if field is None:
             faults.add(where, "no such field", "UNKNOWN_FIELD")
         elif field.name in seen:
@@ -73,8 +73,7 @@ def set_value(message: Message, field: FieldDescriptor, value: Json, faults: Fau
     """Sets one field of a message from JSON; null leaves it as it is."""
     if value is None and not _holds_null(field):
         return
-    if rival := _rival(message, field):
-        faults.add(path, f"{field.name} and {rival} exclude each other", "ONEOF_CONFLICT")
+    if is_excluded(message, field, faults, path):
         return
     try:
         if is_map(field):
@@ -96,6 +95,16 @@ def descriptor_of(message: Message) -> Descriptor:
     return cast(Descriptor, message.DESCRIPTOR)  # protobuf's stubs name two classes that are one
 
 
+def is_excluded(message: Message, field: FieldDescriptor, faults: Faults, path: str) -> bool:
+    """Whether another field of the same oneof is set already, which is a fault."""
+    group = field.containing_oneof
+    rival = message.WhichOneof(group.name) if group else None
+    if rival in {None, field.name}:
+        return False
+    faults.add(path, f"{field.name} and {rival} exclude each other", "ONEOF_CONFLICT")
+    return True
+
+
 def field_named(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
     """The field with this name, in camel or snake case."""
     return _fields(descriptor).get(name)
@@ -114,13 +123,6 @@ def is_map(field: FieldDescriptor) -> bool:
 @cache
 def _fields(descriptor: Descriptor) -> Mapping[str, FieldDescriptor]:
     return MappingProxyType({name: field for field in descriptor.fields for name in (field.json_name, field.name)})
-
-
-def _rival(message: Message, field: FieldDescriptor) -> str | None:
-    """The other field of the same oneof that is set already, if any."""
-    group = field.containing_oneof
-    held = message.WhichOneof(group.name) if group else None
-    return held if held != field.name else None
 
 
 def _holds_null(field: FieldDescriptor) -> bool:

@@ -15,7 +15,8 @@ from service.api.rest.from_json import has_own_form
 from service.api.rest.routes import Route
 from service.api.rest.schema import Schema, Value
 from service.api.rest.schemas import Schemas
-from service.api.rest.sse import ABOUT, CONTENT_TYPE
+from service.api.rest.sse import CONTENT_TYPE
+from service.api.rest.stream_docs import ABOUT, event_schema
 
 __all__ = ["Operations"]
 
@@ -115,7 +116,7 @@ class Operations:
         if not route.method.server_streaming:
             content: Schema = {"application/json": {"schema": schema}}
             return {"200": {"description": about, "headers": headers, "content": content}}
-        content = {CONTENT_TYPE: {"schema": {"type": "string"}, "x-event-data": schema}}
+        content = {CONTENT_TYPE: {"schema": event_schema(answer, schema)}}
         return {
             "200": {"description": f"{about}\n\n{ABOUT}".strip(), "headers": headers, "content": content},
             "204": {"description": "Resumed when nothing was left to tell: do not come back.", "headers": headers},

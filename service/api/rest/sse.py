@@ -22,16 +22,13 @@ from service.api.rest.answers import COMMON, Headers, error_body
 from service.api.rest.cursor import EventIds
 from service.api.rest.to_json import to_json
 
-__all__ = ["ABOUT", "CONTENT_TYPE", "serve"]
+__all__ = ["CONTENT_TYPE", "END", "ERROR", "serve"]
 
 CONTENT_TYPE: Final = "text/event-stream"
 
-ABOUT: Final = (
-    "A stream of server-sent events. `event` names the field that is set, `data` is the message as one line of JSON, "
-    "and `id` is what `Last-Event-ID` resumes the stream by. It ends with an event `end`, or with an event `error` "
-    "whose data is the body of an error."
-)
-"""How the stream is read, for those who have only the document."""
+ERROR: Final = "error"
+END: Final = "end"
+"""The names of the events that end a stream."""
 
 _RETRY: Final = b"retry: 1000\n\n"
 """Begins every stream: a browser that lost it comes back after a second."""
@@ -60,9 +57,9 @@ async def serve(
         except ApiError as error:
             if not response.begun:
                 raise
-            await response.event("error", error_body(error))
+            await response.event(ERROR, error_body(error))
         else:
-            await response.event("end", b"{}")
+            await response.event(END, b"{}")
         await response.end()
 
 

@@ -9,7 +9,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from service.api.errors import Violation, invalid
-from service.api.rest.from_json import Faults, descriptor_of, field_named, has_own_form, merge, set_value
+from service.api.rest.from_json import Faults, descriptor_of, field_named, has_own_form, is_excluded, merge, set_value
 from service.api.rest.json_text import parse
 from service.api.rest.routes import Route
 from service.api.rest.scalars import from_text
@@ -61,7 +61,7 @@ def _set_query(message: Message, route: Route, query: bytes, faults: Faults) -> 
         steps = _steps(descriptor_of(message), name)
         path = ".".join(step.name for step in steps)
         if not steps or route.body == "*" or path in closed or steps[0].name in closed:
-            faults.add(name, "no such query parameter", "UNKNOWN_FIELD")
+            faults.add(name or '""', "no such query parameter", "UNKNOWN_FIELD")
         else:
             given.setdefault(path, (steps, []))[1].append(text)
     for path, (steps, texts) in given.items():
@@ -99,6 +99,8 @@ def _inner(field: FieldDescriptor) -> Descriptor | None:
 def _set_parameter(message: Message, steps: list[FieldDescriptor], texts: list[str], faults: Faults, path: str) -> None:
     *outer, field = steps
     for step in outer:
+        if is_excluded(message, step, faults, path):
+            return
         message = getattr(message, step.name)
     if field.is_repeated:
         set_value(message, field, [from_text(field, text) for text in texts], faults, path)

@@ -1,0 +1,168 @@
+"""Calls over HTTP: who calls, what goes in, and what comes out."""
+
+from typing import Any
+
+import httpx
+import pytest
+from google.protobuf.json_format import MessageToDict
+from rummy.v1.game_pb2 import Game
+from rummy.v1.view_pb2 import View
+
+from service.api.errors import CODES, ApiError
+from service.observability import metrics
+from tests.service.api.rest.conftest import Backend
+
+GAME = {"seatCount": 2}
+
+
+def reason(answer: httpx.Response) -> str:
+    """The reason that an answer gives, whose body must be in the form of AIP-193."""
+    error = answer.json()["error"]
+    assert error["code"] == answer.status_code
+    assert error["message"]
+    assert error["details"][0]["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
+    assert error["details"][0]["domain"] == "rummyd"
+    assert answer.headers["content-type"] == "application/json"
+    return str(error["details"][0]["reason"])
+
+
+async def test_a_call_reaches_its_handler_and_its_answer_the_client(
+    client: httpx.AsyncClient, backend: Backend
+) -> None:
+    """The handler gets the message and the caller; the client gets the answer with every field that has no presence."""
+    backend.answers["CreateGame"] = Game(name="games/a", seat_count=2)
+    answer = await client.post("/v1/games", params={"requestId": "6a1c3c0e-0f0f-4f0f-8f0f-0f0f0f0f0f0f"}, json=GAME)
+    ((name, request, caller),) = backend.seen
+    assert (name, request.game.seat_count, request.request_id[:8]) == ("CreateGame", 2, "6a1c3c0e")
+    assert (caller.token, caller.front) == (None, "rest")
+    assert answer.status_code == 200
+    assert answer.json() == MessageToDict(Game(name="games/a", seat_count=2), always_print_fields_with_no_presence=True)
+    assert answer.json()["state"] == "STATE_UNSPECIFIED"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-type"] == "application/json"
+
+
+async def test_a_field_with_presence_is_written_only_where_it_is_set(
+    client: httpx.AsyncClient, backend: Backend
+) -> None:
+    """A spectator's view has no seat, and that of seat 0 has."""
+    backend.answers["GetGame"] = Game(view=View())
+    assert "seat" not in (await client.get("/v1/games/a")).json()["view"]
+    backend.answers["GetGame"] = Game(view=View(seat=0))
+    assert (await client.get("/v1/games/a")).json()["view"]["seat"] == 0
+
+
+async def test_the_bearer_token_is_the_callers(client: httpx.AsyncClient, backend: Backend) -> None:
+    """The token in `Authorization` goes to the handler as it is."""
+    await client.get("/v1/games/a", headers={"Authorization": "Bearer abc.DEF-1_2"})
+    assert backend.seen[0][2].token == "abc.DEF-1_2"  # noqa: S105  nobody's
+
+
+@pytest.mark.parametrize("value", ["", "Bearer", "Basic YTpi", "Bearer a b", "Bearer " + "x" * 5000, "bearer é"])
+async def test_an_authorization_that_is_no_bearer_token_is_refused(
+    client: httpx.AsyncClient, backend: Backend, value: str
+) -> None:
+    """Nobody becomes a spectator by a slip in the header: it is 401, with the scheme that is wanted."""
+    answer = await client.get("/v1/games/a", headers={b"Authorization": value.encode()})
+    assert (answer.status_code, reason(answer)) == (401, "TOKEN_INVALID")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert not backend.seen
+
+
+async def test_the_call_id_is_the_clients_or_a_new_one(client: httpx.AsyncClient, backend: Backend) -> None:
+    """`X-Request-Id` is taken over where it is one, and answered always, with errors, too."""
+    answer = await client.get("/v1/games/a", headers={"X-Request-Id": "mine-1"})
+    assert answer.headers["x-request-id"] == backend.seen[0][2].call_id == "mine-1"
+    other = await client.get("/v1/no", headers={"X-Request-Id": "x" * 65})
+    assert other.headers["x-request-id"] not in {"", "x" * 65, "mine-1"}
+
+
+@pytest.mark.parametrize("why", sorted(CODES))
+async def test_every_error_is_answered_with_its_status_and_reason(
+    client: httpx.AsyncClient, backend: Backend, why: str
+) -> None:
+    """Whatever reason a handler gives, the client gets it in the form of AIP-193."""
+    error = backend.answers["GetGame"] = ApiError(why, "a sentence", {"k": "v"})
+    answer = await client.get("/v1/games/a")
+    assert (answer.status_code, reason(answer)) == (error.http_status, why)
+    assert answer.json()["error"]["details"][0]["metadata"] == {"k": "v"}
+    assert ("retry-after" in answer.headers) == (answer.status_code == 503)
+
+
+async def test_a_fault_of_a_handler_tells_the_client_nothing(client: httpx.AsyncClient, backend: Backend) -> None:
+    """A crash is INTERNAL with the call's id; its cause stays in the log."""
+    backend.answers["GetGame"] = KeyError("the seed is 42")
+    answer = await client.get("/v1/games/a", headers={"X-Request-Id": "find-me"})
+    assert (answer.status_code, reason(answer)) == (500, "INTERNAL")
+    assert "seed" not in answer.text
+    assert answer.json()["error"]["details"][0]["metadata"] == {"call_id": "find-me"}
+
+
+async def test_the_rules_of_the_protos_hold(client: httpx.AsyncClient, backend: Backend) -> None:
+    """A value out of its range is named like any other fault."""
+    answer = await client.post("/v1/games", json={"seatCount": 99})
+    assert (answer.status_code, reason(answer)) == (400, "INVALID_FIELD")
+    assert answer.json()["error"]["details"][1]["fieldViolations"][0]["field"] == "game.seat_count"
+    assert not backend.seen
+
+
+async def test_curl_needs_no_content_type(client: httpx.AsyncClient, backend: Backend) -> None:
+    """`curl -d '{…}'` says that its body is a form; it is read as the JSON that it is."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = await client.post("/v1/games", content='{"seatCount": 2}', headers=headers)
+    assert answer.status_code == 200
+
+
+async def test_a_body_up_to_the_limit_is_read_and_one_byte_more_is_not(client: httpx.AsyncClient) -> None:
+    """The bound of a body is exact, and passing it is 413."""
+    body = b'{"seatCount": 2}'
+    assert (await client.post("/v1/games", content=body.ljust(2000))).status_code == 200
+    answer = await client.post("/v1/games", content=body.ljust(2001))
+    assert (answer.status_code, reason(answer)) == (413, "INVALID_FIELD")
+
+
+async def test_a_body_that_never_ends_is_cut_off(client: httpx.AsyncClient) -> None:
+    """A body sent in pieces without a length is refused as soon as it is too long."""
+    taken = 0
+
+    async def pieces() -> Any:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield b" " * 500
+
+    assert (await client.post("/v1/games", content=pieces())).status_code == 413
+    assert taken <= 6
+
+
+async def test_a_compressed_body_is_refused(client: httpx.AsyncClient) -> None:
+    """What it would grow to is not known before it is too late."""
+    answer = await client.post("/v1/games", content=b"x", headers={"Content-Encoding": "gzip"})
+    assert (answer.status_code, reason(answer)) == (415, "INVALID_FIELD")
+    assert answer.headers["accept-encoding"] == "identity"
+
+
+async def test_unknown_paths_and_verbs_have_the_body_of_every_error(client: httpx.AsyncClient) -> None:
+    """404 and 405 are in the form of AIP-193; the latter says what is allowed."""
+    assert reason(await client.get("/v1/nothing")) == "METHOD_NOT_FOUND"
+    answer = await client.delete("/v1/games/a")
+    assert (answer.status_code, answer.headers["allow"], reason(answer)) == (405, "GET", "METHOD_NOT_FOUND")
+
+
+async def test_a_call_that_cannot_be_read_is_counted_like_any_other(client: httpx.AsyncClient) -> None:
+    """What is refused before it reaches a handler is in the metrics under its method."""
+    count = metrics.calls.labels("rummy.v1.GameService.CreateGame", "rest", "INVALID_ARGUMENT")
+    before = count._value.get()
+    await client.post("/v1/games", content="{")
+    assert count._value.get() == before + 1
+
+
+async def test_no_answer_repeats_what_was_sent_as_a_value(client: httpx.AsyncClient) -> None:
+    """A token that went into the wrong place does not come back in an error."""
+    for answer in (
+        await client.post("/v1/games", json={"seatCount": "s3cret"}),
+        await client.get("/v1/games", params={"token": "s3cret"}),
+        await client.get("/v1/games", headers={"Authorization": "Token s3cret"}),
+    ):
+        assert answer.status_code in {400, 401}
+        assert "s3cret" not in answer.text
