@@ -2,6 +2,7 @@
 
 StoreError
 ├── BadAddress         the address of the server is not one
+├── ServerTooOld       the server is of a release before Redis 7.0
 ├── StoreUnavailable   the server cannot be reached, or refuses to work, at the moment: try again
 ├── BadCursor          the cursor of a listing is none that a listing gave
 ├── NewerTable         a newer release has written this; this one must not touch it
@@ -20,6 +21,7 @@ __all__ = [
     "GameGone",
     "HistoryLost",
     "NewerTable",
+    "ServerTooOld",
     "StoreError",
     "StoreUnavailable",
     "WatchEnded",
@@ -32,6 +34,14 @@ class StoreError(Exception):
 
 class BadAddress(StoreError):
     """The address of the server is not one; the text never repeats it, since it may hold a password."""
+
+
+class ServerTooOld(StoreError):
+    """The server is of a release before Redis 7.0."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"Redis 7.0 or newer is needed (or Valkey), and the server is {version}")
+        self.version = version
 
 
 class StoreUnavailable(StoreError):

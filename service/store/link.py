@@ -124,6 +124,8 @@ class ClusterLink(Link):
             socket_timeout=limits.call_s,
             retry=_never(),
             protocol=2,
+            # Else, after some slots have moved, it closes all its connections, those of calls under way included.
+            reinitialize_steps=0,
         )
         # It has the same commands and pipelines; what else it lacks is not used.
         self.client = cast(Redis, self._cluster)

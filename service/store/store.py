@@ -13,7 +13,7 @@ import msgspec
 
 from service.observability import metrics
 from service.store.codec import decode_table, encode_batch, encode_table
-from service.store.errors import StoreUnavailable
+from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import Feed, FeedLimits
 from service.store.history import History, HistoryReader
 from service.store.keys import Keys
@@ -56,11 +56,14 @@ class Store:
 
     @classmethod
     async def connect(cls, url: str, options: Options | None = None) -> "Store":
-        """A store in the Redis at this address; see `link` for the schemes. Raises BadAddress and StoreUnavailable."""
+        """A store in the Redis at this address; see `link` for the schemes.
+
+        Raises BadAddress, StoreUnavailable, and ServerTooOld for a server before Redis 7.0.
+        """
         options = options or Options()
         store = cls(open_link(url, options.link), options)
         try:
-            await store.ping()
+            await store._check_server()
         except BaseException:
             await store.close()
             raise
@@ -123,6 +126,13 @@ class Store:
     async def due(self, now_ms: int, limit: int) -> list[str]:
         """At most about `limit` games in which something was due at this time, the longest overdue first."""
         return await self._listing.due(now_ms, limit)
+
+    async def _check_server(self) -> None:
+        """Refuse a server without sharded channels, which `commit.lua` needs. Valkey tells the Redis that it equals."""
+        info = cast(dict[str, object], await self._link.call("ping", lambda: self._link.client.info("server")))
+        version = str(info.get("redis_version", "0"))
+        if int(version.partition(".")[0]) < 7:
+            raise ServerTooOld(version)
 
     async def _write(
         self, table: Table, batch: Batch, request: Request | None, due_ms: int | None

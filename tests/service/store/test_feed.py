@@ -4,6 +4,7 @@ import asyncio
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 from redis.cluster import RedisCluster
 
 from service.embedded import EmbeddedRedis
@@ -14,6 +15,7 @@ from service.store import (
     FellBehind,
     GameGone,
     HistoryLost,
+    NewerTable,
     Options,
     Store,
     StoreUnavailable,
@@ -22,6 +24,7 @@ from service.store import (
 )
 from service.store.codec import encode_batch, encode_table
 from service.store.keys import Keys
+from service.store.table import SCHEMA
 from tests import servers
 from tests.service.store.conftest import Connect
 from tests.service.store.tables import advanced, batch_of, created, following
@@ -238,6 +241,39 @@ async def test_a_game_that_expires_ends_its_watches(connect: Connect, store_url:
         with pytest.raises(GameGone):
             await given(watch)
     await idle(store)
+
+
+async def test_a_game_that_has_gone_back_ends_its_watches(connect: Connect, store_url: str) -> None:
+    """Where the server has lost versions that were given already, watches are told to begin again."""
+    store = await connect(Options(feed=FeedLimits(check_s=0.05)))
+    table = await created(store, versions=3)
+    keys = Keys("rummyd").of(table.game)
+    async with store.feed.watch(table.game, 0) as watch:
+        assert await versions(watch, 3) == [1, 2, 3]
+        with servers.client(store_url) as client:
+            client.hset(keys.game, "version", 2)
+            client.xtrim(keys.history, maxlen=0, approximate=False)
+        with pytest.raises(HistoryLost):
+            await given(watch)
+
+
+async def test_a_batch_of_a_newer_release_ends_the_watch(store: Store, store_url: str) -> None:
+    """A batch that this release cannot know is refused, after those before it, whether it is heard or read."""
+    table = await created(store)
+    keys = Keys("rummyd").of(table.game)
+    async with store.feed.watch(table.game) as watch:
+        await advanced(store, table, 1)
+        newer = encode_batch(replace(batch_of(following(following(table))), schema=SCHEMA + 1))
+        with servers.client(store_url) as client:
+            client.xadd(keys.history, {"batch": newer}, id="3-0")
+            client.hset(keys.game, "version", 3)
+            client.spublish(keys.feed, newer)
+        assert await versions(watch, 2) == [2]
+        with pytest.raises(NewerTable):
+            await given(watch)
+    async with store.feed.watch(table.game, 1) as watch:
+        with pytest.raises(NewerTable):
+            await given(watch)
 
 
 async def test_waiting_with_a_limit_loses_nothing(store: Store) -> None:

@@ -1,0 +1,82 @@
+"""What only a cluster does: its slots move from node to node, and its nodes fail."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from service.store import FeedLimits, Options, Store
+from service.store.keys import Keys
+from tests import servers
+from tests.service.store.tables import advanced, created
+
+KEYS = Keys("rummyd")
+
+
+@pytest.fixture
+def cluster_url() -> Iterator[str]:
+    """A cluster of the test's own."""
+    with servers.cluster() as url:
+        yield url
+
+
+@pytest.fixture
+async def store(cluster_url: str) -> AsyncIterator[Store]:
+    """A store that never checks its games: what is not noticed is missed."""
+    store = await Store.connect(cluster_url, Options(feed=FeedLimits(check_s=3600)))
+    yield store
+    await store.close()
+
+
+async def test_watches_on_all_nodes_go_on_when_slots_move(store: Store, cluster_url: str) -> None:
+    """When the slot of a game is moved to another node its watch follows, and no other watch is disturbed."""
+    tables = [await created(store) for _ in range(12)]
+    watches = [asyncio.create_task(collect(store, table.game, 31)) for table in tables]
+    async with asyncio.timeout(20):
+        while store.feed.load.watches < 12 or store.feed.load.lines < 3:  # noqa: ASYNC110 - the feed tells nobody
+            await asyncio.sleep(0.01)
+
+        async def play(number: int) -> None:
+            await advanced(store, tables[number], 10)
+            await asyncio.sleep(0.05)
+            await advanced(store, (await store.load(tables[number].game)).table, 20)  # type: ignore[union-attr]
+
+        playing = [asyncio.create_task(play(number)) for number in range(12)]
+        for game in {KEYS.of(table.game).open: table.game for table in tables[:6]}.values():
+            await asyncio.to_thread(move_slot, cluster_url, game)
+        await asyncio.gather(*playing)
+        assert await asyncio.gather(*watches) == [list(range(1, 32))] * 12
+
+
+async def collect(store: Store, game: str, last: int) -> list[int]:
+    """The versions that a watch from the start gives, up to this one."""
+    found: list[int] = []
+    async with store.feed.watch(game, 0) as watch:
+        while not found or found[-1] < last:
+            found.append((await anext(watch)).version)
+    return found
+
+
+def move_slot(url: str, game: str) -> None:
+    """Move the slot of a game, with all its keys, to another node, as an operator of the cluster does."""
+    key = KEYS.of(game).game
+    with servers.client(url) as client:
+        cluster: Any = client
+        slot = cluster.keyslot(key)
+        nodes = {node.name for node in cluster.get_primaries()}
+        source = cluster.get_node_from_key(key).name
+    target = min(nodes - {source})
+    with servers.client(f"redis://{source}") as old, servers.client(f"redis://{target}") as new:
+        here, there = call(old, "CLUSTER MYID"), call(new, "CLUSTER MYID")
+        call(new, "CLUSTER SETSLOT", slot, "IMPORTING", here)
+        call(old, "CLUSTER SETSLOT", slot, "MIGRATING", there)
+        while keys := call(old, "CLUSTER GETKEYSINSLOT", slot, 100):
+            call(old, "MIGRATE", *target.split(":"), "", 0, 5000, "KEYS", *keys)
+        for node in (new, old):
+            call(node, "CLUSTER SETSLOT", slot, "NODE", there)
+
+
+def call(client: object, *command: object) -> Any:
+    """What a node answers to a command."""
+    return client.execute_command(*command)  # type: ignore[attr-defined]

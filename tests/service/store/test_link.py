@@ -1,0 +1,191 @@
+"""The way to the server: what it costs, and what becomes of a call when the network fails."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from service.embedded import EmbeddedRedis
+from service.store import (
+    Answered,
+    Committed,
+    Conflict,
+    Limits,
+    Options,
+    Request,
+    ServerTooOld,
+    Store,
+    StoreUnavailable,
+    line,
+)
+from tests.service.store.proxy import Proxy
+from tests.service.store.tables import advanced, batch_of, created, following, new_table
+
+REQUEST = Request("0:7f", b"asked")
+
+
+@pytest.fixture
+async def proxy(embedded_redis: EmbeddedRedis, tmp_path: Path) -> AsyncIterator[Proxy]:
+    """The network between the store of the test and its server."""
+    async with Proxy(embedded_redis.url, tmp_path) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def far_store(proxy: Proxy) -> AsyncIterator[Store]:
+    """A store beyond the proxy, with little patience."""
+    store = await Store.connect(proxy.url, Options(link=Limits(connect_s=0.3, call_s=0.3)))
+    yield store
+    await store.close()
+
+
+async def test_an_old_server_is_refused(tmp_path: Path) -> None:
+    """A server before Redis 7.0 is refused at once, with its version."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            info = b"# Server\r\nredis_version:6.2.14\r\n"
+            asks_info = b"INFO\r\n" in data and b"SETINFO" not in data
+            writer.write(b"$%d\r\n%b\r\n" % (len(info), info) if asks_info else b"+OK\r\n" * data.count(b"SETINFO"))
+        writer.close()
+
+    path = tmp_path / "old.sock"
+    async with await asyncio.start_unix_server(serve, path):
+        with pytest.raises(ServerTooOld, match=r"6\.2\.14"):
+            await Store.connect(f"unix://{path}")
+
+
+async def test_each_call_is_one_round_trip(far_store: Store, proxy: Proxy) -> None:
+    """A commit, a load, a page of history and a batch cost one round trip each, and a conflict no more than that."""
+    table = await created(far_store, versions=5)
+    after = following(table)
+    calls: list[Callable[[], Awaitable[object]]] = [
+        lambda: far_store.commit(after, batch_of(after), REQUEST),
+        lambda: far_store.commit(after, batch_of(after)),
+        lambda: far_store.load(table.game, REQUEST),
+        lambda: far_store.history(table.game, 2, 10),
+        lambda: far_store.batch(table.game, 3),
+    ]
+    costs = []
+    for call in calls:
+        before = proxy.round_trips
+        await call()
+        costs.append(proxy.round_trips - before)
+    assert costs == [1, 1, 1, 1, 1]
+
+
+async def test_a_page_of_tables_is_two_round_trips(far_store: Store, proxy: Proxy) -> None:
+    """A listing asks all shards at once, then for all its tables at once."""
+    for _ in range(10):
+        await created(far_store)
+    before = proxy.round_trips
+    assert len((await far_store.open_tables(5)).tables) == 5
+    assert proxy.round_trips - before == 2
+
+
+@pytest.mark.parametrize("request_", [None, REQUEST])
+async def test_a_commit_whose_answer_is_lost_is_made_once(
+    far_store: Store, proxy: Proxy, request_: Request | None
+) -> None:
+    """Where the connection breaks after the commit but before its answer, the call finds out that it was made."""
+    first = await created(far_store)
+    second = following(first)
+    proxy.cuts = 1
+    assert await far_store.commit(second, batch_of(second), request_) == Committed(2)
+    assert proxy.cuts == 0
+    assert (await far_store.history(first.game, 0, 10)).last_version == 2  # type: ignore[union-attr]
+    third = following(second)
+    assert await far_store.commit(third, batch_of(third), REQUEST) == (Answered(2, True) if request_ else Committed(3))
+
+
+async def test_a_commit_that_lost_is_no_success_when_it_is_sent_again(far_store: Store, proxy: Proxy) -> None:
+    """Where the answer that was lost was a conflict, sending it again is one, too."""
+    first = await created(far_store)
+    second = await advanced(far_store, first, 1)
+    proxy.cuts = 1
+    late = following(first, display_name="late")
+    assert await far_store.commit(late, batch_of(late)) == Conflict(second)
+
+
+async def test_a_call_is_sent_twice_at_most(far_store: Store, proxy: Proxy) -> None:
+    """Where the connection breaks again, the call is given up; a request finds out later what became of it."""
+    second = following(await created(far_store))
+    proxy.cuts = 2
+    with pytest.raises(StoreUnavailable):
+        await far_store.commit(second, batch_of(second), REQUEST)
+    assert await far_store.commit(second, batch_of(second), REQUEST) == Answered(2, same_payload=True)
+
+
+async def test_a_silent_server_is_given_up_in_time(far_store: Store, proxy: Proxy) -> None:
+    """A server that does not answer is waited for once, for as long as the setting says, and used again afterwards."""
+    table = await created(far_store)
+    proxy.silent = True
+    started = asyncio.get_running_loop().time()
+    with pytest.raises(StoreUnavailable):
+        await far_store.load(table.game)
+    assert asyncio.get_running_loop().time() - started < 1.0
+    proxy.silent = False
+    assert await far_store.load(table.game) is not None
+
+
+async def test_calls_beyond_the_connections_wait_their_turn(proxy: Proxy) -> None:
+    """More calls at once than there may be connections are all made, one after the other."""
+    store = await Store.connect(proxy.url, Options(link=Limits(connections=2)))
+    tables = [new_table() for _ in range(40)]
+    await asyncio.gather(*(store.create(table, batch_of(table)) for table in tables))
+    assert len((await store.open_tables(100)).tables) == 40
+    await store.close()
+
+
+async def test_a_cancelled_call_leaves_its_connection_usable(proxy: Proxy) -> None:
+    """A call that is given up by its caller does not have its answer read by the next one."""
+    store = await Store.connect(proxy.url, Options(link=Limits(connections=1)))
+    one, other = await created(store), await created(store)
+    for turn in range(30):
+        call = asyncio.create_task(store.load(one.game))
+        for _ in range(turn % 10):
+            await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.wait([call])
+        assert (await store.load(other.game)).table == other  # type: ignore[union-attr]
+    await store.close()
+
+
+async def test_a_line_that_went_silent_is_replaced(
+    far_store: Store, proxy: Proxy, embedded_redis: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a subscribed connection stands but brings nothing any more, it is replaced, and what it missed is given."""
+    monkeypatch.setattr(line, "PING_S", 0.05)
+    near = await Store.connect(embedded_redis.url)
+    table = await created(near)
+    async with far_store.feed.watch(table.game) as watch:
+        proxy.silent = True
+        await advanced(near, table, 2)
+        assert await watch.next(0.3) is None
+        proxy.silent = False
+        assert [(await anext(watch)).version for _ in range(2)] == [2, 3]
+    await near.close()
+
+
+async def test_a_line_that_breaks_while_others_commit_misses_nothing(
+    far_store: Store, proxy: Proxy, embedded_redis: EmbeddedRedis
+) -> None:
+    """However often the connection of the feed breaks under way, every version is given once and in order."""
+    near = await Store.connect(embedded_redis.url)
+    table = await created(near)
+    async with far_store.feed.watch(table.game, 0) as watch:
+
+        async def commit() -> None:
+            last = table
+            for number in range(300):
+                last = await advanced(near, last, 1)
+                if number % 20 == 0:
+                    proxy.cuts = 1
+
+        committing = asyncio.create_task(commit())
+        async with asyncio.timeout(20):
+            given = [(await anext(watch)).version for _ in range(301)]
+        await committing
+    assert given == list(range(1, 302))
+    await near.close()
