@@ -27,8 +27,9 @@ help: ## List the targets
 run: $(PROJECT) ## Start rummyd and an embedded server for its data (ARGS="--help" lists the flags)
 	@exec $(BIN)/python -m service --embedded $(ARGS)
 
-demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both
-	@exec $(BIN)/python -m clients.demo $(ARGS)
+demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both (GAME=rummy500 SEATS=2 DEALS=3 KILL=1)
+	@exec $(BIN)/python -m clients.demo $(if $(GAME),--game $(GAME)) $(if $(SEATS),--seats $(SEATS)) \
+		$(if $(DEALS),--deals $(DEALS)) $(if $(KILL),--kill) $(ARGS)
 
 test: $(DEV) ## Run the tests (ARGS goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)

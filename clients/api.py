@@ -1,0 +1,67 @@
+"""What a client asks of rummyd, whichever way it speaks.
+
+Api          the calls, as the messages of `rummy.v1`: over gRPC (`clients.over_grpc`) or REST (`clients.over_rest`)
+CallError    what came instead of an answer, from the server or from the network
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol
+
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.game_pb2 import Game
+
+__all__ = ["Api", "CallError"]
+
+
+class CallError(Exception):
+    """A call that failed. `code` is a name of `google.rpc.Code` (`NOT_FOUND`), `text` a sentence for a developer.
+
+    `reason` and `metadata` are those of the server's `google.rpc.ErrorInfo`. Where the server could not be reached, the
+    code is UNAVAILABLE or DEADLINE_EXCEEDED, and there is no reason.
+    """
+
+    def __init__(self, code: str, text: str, reason: str = "", metadata: Mapping[str, str] | None = None) -> None:
+        super().__init__(f"{reason or code}: {text}")
+        self.code, self.text, self.reason = code, text, reason
+        self.metadata = dict(metadata or {})
+
+    @property
+    def worth_a_retry(self) -> bool:
+        """Whether the same request, with the same request id, may do better.
+
+        A version that is not the expected one stays so: that wants a new look, and a new request.
+        """
+        if self.code == "ABORTED":
+            return self.reason != "VERSION_MISMATCH"
+        return self.code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"}
+
+
+class Api(Protocol):
+    """The calls that it takes to play and to watch. `token` is a seat's; without one the caller is a spectator.
+
+    Each raises CallError and nothing else.
+    """
+
+    async def create_game(self, request: pb.CreateGameRequest) -> Game:
+        """Creates a table."""
+        ...
+
+    async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
+        """Takes a seat."""
+        ...
+
+    async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
+        """Gets a table, as the caller may see it."""
+        ...
+
+    async def act(self, request: pb.ActRequest, token: str) -> pb.ActResponse:
+        """Plays."""
+        ...
+
+    async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
+        """Lists what the rules allow the caller now."""
+        ...
+
+    def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
+        """Watches a table. Ends when the match does; a stream that breaks off raises."""
+        ...

@@ -1,0 +1,133 @@
+"""The match of the demo: a table, its seats and its watchers, and what came of it."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from signal import SIGKILL, Signals
+from typing import Final
+from uuid import uuid4
+
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.event_pb2 import EventBatch
+from rummy.v1.game_pb2 import Game
+from rummy.v1.rule_set_pb2 import RuleSet
+
+from clients.api import Api
+from clients.demo.checks import checks
+from clients.demo.player import Player, join
+from clients.demo.rummyd import Rummyd, rummyd
+from clients.demo.screen import Screen
+from clients.demo.watcher import Watcher
+from clients.over_grpc import GrpcApi
+from clients.over_rest import RestApi
+from clients.retry import retried
+
+__all__ = ["Options", "play_match"]
+
+KILLED_AT: Final = 16
+"""The version at which the server is killed, where it shall be: in the second round of four seats."""
+
+_NAMES: Final = ("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hedy")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is played and where: on the server at `grpc` (`HOST:PORT`) and `rest` (a URL), or on one of its own."""
+
+    game: str = "basic"
+    seats: int = 4
+    deals: int = 0
+    kill: bool = False
+    pace_s: float = 0.0
+    grpc: str = ""
+    rest: str = ""
+
+
+async def play_match(options: Options, screen: Screen) -> bool:
+    """Plays a match to its end, and checks it. Gives whether all is well.
+
+    Raises CallError or StartError, or an ExceptionGroup of them.
+    """
+    async with AsyncExitStack() as stack:
+        server = None if options.grpc else await stack.enter_async_context(rummyd())
+        grpc, rest = (server.grpc, server.rest) if server else (options.grpc, options.rest)
+        by_grpc = await stack.enter_async_context(GrpcApi(grpc))
+        by_rest = await stack.enter_async_context(RestApi(rest))
+        screen.say(f"rummyd at {grpc} (gRPC) and {rest} (REST)" + (f", process {server.pid}" if server else ""), "dim")
+        created = await _create(by_grpc, options)
+        match = _Match(created, by_grpc, by_rest, server, screen, kill=options.kill)
+        return await match.play(options)
+
+
+class _Match:
+    """One match: watchers first, then the seats, so that nothing happens unseen."""
+
+    def __init__(
+        self, created: Game, by_grpc: Api, by_rest: Api, server: Rummyd | None, screen: Screen, *, kill: bool
+    ) -> None:
+        self._created, self._by_grpc, self._by_rest = created, by_grpc, by_rest
+        self._server, self._screen = server, screen
+        self._to_kill, self._killed_at, self._version = kill, 0, 0
+
+    async def play(self, options: Options) -> bool:
+        """Plays and checks."""
+        name = self._created.name
+        watchers = [Watcher(self._by_rest, "SSE"), Watcher(self._by_grpc, "gRPC")]
+        async with asyncio.TaskGroup() as tasks:
+            keeper = tasks.create_task(self._server.keep(self._restarted)) if self._server else None
+            hears: list[Callable[[Game | EventBatch], None]] = [self._hear, lambda _news: None]
+            at_work = [
+                tasks.create_task(watcher.watch(name, hear=hear, resumed=self._resumed))
+                for watcher, hear in zip(watchers, hears, strict=True)
+            ]
+            for watcher in watchers:
+                await watcher.seated.wait()
+            players = [
+                await join(self._by_rest if seat % 2 else self._by_grpc, name, _NAMES[seat], options.pace_s)
+                for seat in range(options.seats)
+            ]
+            at_work += [tasks.create_task(player.play()) for player in players]
+            await asyncio.wait(at_work)
+            if keeper:
+                keeper.cancel()
+        return await self._check(watchers, players)
+
+    async def _check(self, watchers: list[Watcher], players: list[Player]) -> bool:
+        final = await retried(partial(self._by_rest.get_game, pb.GetGameRequest(name=self._created.name)))
+        views = [await player.view() for player in players]
+        self._screen.rest()
+        self._screen.say(f"The match is over after {final.version} versions.", "bold")
+        found = checks(self._created, watchers, views, final)
+        if self._to_kill:
+            late = [] if self._killed_at else [f"it ended at version {final.version}, before the server was killed"]
+            found.append((f"the match outlived the server that was killed at version {self._killed_at}", late))
+        for name, faults in found:
+            self._screen.check(name, faults)
+        for seat, player in zip(final.seats, views, strict=True):
+            won = " and wins" if player.seat in final.view.result.winners else ""
+            self._screen.say(f"  {seat.display_name:<6} scored {final.view.result.scores[player.seat]}{won}")
+        return not any(faults for _, faults in found)
+
+    def _hear(self, news: Game | EventBatch) -> None:
+        self._version = news.version
+        self._screen.hear(news)
+        if self._to_kill and not self._killed_at and self._server and news.version >= KILLED_AT:
+            self._killed_at = news.version
+            self._server.kill()
+
+    def _resumed(self, watcher: Watcher, after: int) -> None:
+        text = f"      the {watcher.how} watcher goes on after version {after}"
+        self._screen.say(text, "yellow")
+
+    def _restarted(self, status: int) -> None:
+        how = f"was killed by {Signals(status).name}" if status == SIGKILL else f"ended with {status}"
+        again = f"rummyd {how} at version {self._version}, and is back on the same ports"
+        self._screen.say(f"      {again}, process {self._server.pid if self._server else 0}", "yellow")
+
+
+async def _create(api: Api, options: Options) -> Game:
+    rules = RuleSet(preset=options.game, deals=options.deals or None)
+    table = Game(display_name="Demo", rule_set=rules, seat_count=options.seats)
+    return await retried(partial(api.create_game, pb.CreateGameRequest(game=table, request_id=str(uuid4()))))

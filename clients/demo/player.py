@@ -1,0 +1,83 @@
+"""A seat that plays: it follows the table by its own stream, and acts whenever it is its turn."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from functools import partial
+from uuid import uuid4
+
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.action_pb2 import Action
+from rummy.v1.event_pb2 import EventBatch
+from rummy.v1.game_pb2 import Game
+from rummy.v1.view_pb2 import View
+
+from clients.api import Api, CallError
+from clients.demo.policy import choose
+from clients.retry import followed, retried
+
+__all__ = ["Player", "join"]
+
+
+async def join(api: Api, game: str, name: str, pace_s: float = 0.0) -> "Player":
+    """Sits down at a table, and gives the player."""
+    request = pb.JoinGameRequest(name=game, display_name=name, request_id=str(uuid4()))
+    joined = await retried(partial(api.join_game, request))
+    return Player(api, game, joined.seat, joined.token, pace_s)
+
+
+class Player:
+    """One seat. `pace_s`: how long it thinks before each action, in seconds, for those who look on."""
+
+    def __init__(self, api: Api, game: str, seat: int, token: str, pace_s: float = 0.0) -> None:
+        self._api, self._game, self._token, self._pace_s = api, game, token, pace_s
+        self.seat = seat
+
+    async def play(self) -> None:
+        """Plays until the match ends."""
+        async with aclosing(followed(self._api, self._game, self._token)) as news:
+            async for item in news:
+                if self._is_called(item):
+                    await self._take_turn()
+
+    async def view(self) -> View:
+        """What the seat sees now. It has options if, and only if, the seat is to move."""
+        request = pb.GetGameRequest(name=self._game)
+        return (await retried(partial(self._api.get_game, request, self._token))).view
+
+    def _is_called(self, item: Game | EventBatch) -> bool:
+        """Whether what has happened makes it the seat's turn."""
+        if isinstance(item, Game):
+            return item.view.HasField("turn") and item.view.turn == self.seat
+        turns = [event.turn_started.seat for event in item.events if event.HasField("turn_started")]
+        return bool(turns) and turns[-1] == self.seat
+
+    async def _take_turn(self) -> None:
+        """Acts, one action after the other, as long as it is the seat's turn.
+
+        A request made for a version that is no longer the newest is ABORTED: then the seat looks again.
+        """
+        view = await self.view()
+        while view.HasField("options"):
+            await asyncio.sleep(self._pace_s)
+            action = await choose(view, self._legal)
+            request = pb.ActRequest(
+                name=self._game, actions=[action], request_id=str(uuid4()), expected_version=view.version
+            )
+            try:
+                view = (await retried(partial(self._api.act, request, self._token))).view
+            except CallError as error:
+                if error.reason != "VERSION_MISMATCH":
+                    raise
+                view = await self.view()
+
+    async def _legal(self) -> AsyncIterator[Action]:
+        """Every action that is legal now, page by page."""
+        request = pb.ListLegalActionsRequest(name=self._game)
+        while True:
+            page = await retried(partial(self._api.list_legal_actions, request, self._token))
+            for action in page.actions:
+                yield action
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

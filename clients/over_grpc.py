@@ -1,0 +1,102 @@
+"""rummyd over gRPC, by the generated stubs."""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from types import TracebackType
+from typing import Final, Self
+
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.game_pb2 import Game
+from rummy.v1.game_service_pb2_grpc import GameServiceStub
+
+from clients.api import CallError
+
+__all__ = ["GrpcApi"]
+
+_TIMEOUT_S: Final = 10.0
+"""How long a call may take. A stream may take for ever: keepalive finds out that its server is gone."""
+
+_OPTIONS: Final = (
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+)
+
+
+class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
+    """The `Api` at `HOST:PORT`, over one connection that comes back by itself."""
+
+    def __init__(self, address: str) -> None:
+        self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
+        self._stub = GameServiceStub(self._channel)
+
+    async def create_game(self, request: pb.CreateGameRequest) -> Game:
+        """Creates a table."""
+        with _errors():
+            return await self._stub.CreateGame(request, timeout=_TIMEOUT_S)
+
+    async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
+        """Takes a seat."""
+        with _errors():
+            return await self._stub.JoinGame(request, timeout=_TIMEOUT_S)
+
+    async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
+        """Gets a table, as the caller may see it."""
+        with _errors():
+            return await self._stub.GetGame(request, metadata=_as(token), timeout=_TIMEOUT_S)
+
+    async def act(self, request: pb.ActRequest, token: str) -> pb.ActResponse:
+        """Plays."""
+        with _errors():
+            return await self._stub.Act(request, metadata=_as(token), timeout=_TIMEOUT_S)
+
+    async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
+        """Lists what the rules allow the caller now."""
+        with _errors():
+            return await self._stub.ListLegalActions(request, metadata=_as(token), timeout=_TIMEOUT_S)
+
+    async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
+        """Watches a table."""
+        call = self._stub.Observe(request, metadata=_as(token))
+        try:
+            with _errors():
+                async for message in call:
+                    yield message
+        finally:
+            call.cancel()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._channel.close()
+
+
+def _as(token: str) -> tuple[tuple[str, str], ...]:
+    """The metadata of a call by the seat with this token."""
+    return (("authorization", f"Bearer {token}"),) if token else ()
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Turns gRPC's errors into CallError."""
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        raise _call_error(error) from error
+
+
+def _call_error(error: grpc.aio.AioRpcError) -> CallError:
+    """The error with the reason that the server gave, if it was the server's."""
+    status = rpc_status.from_call(error)  # type: ignore[arg-type]  # it has all of a call that is read there
+    info = error_details_pb2.ErrorInfo()
+    for detail in status.details if status else ():
+        detail.Unpack(info)  # does nothing where it is of another type
+    return CallError(error.code().name, error.details() or "no answer", info.reason, info.metadata)

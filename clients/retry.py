@@ -1,0 +1,94 @@
+"""Keeping at it: calls and streams that outlive a lost connection, and the server's end.
+
+await retried(partial(api.act, request, token))    the same request id again, so that it is done once at most
+async for news in followed(api, name, token): …    every version once and in order, over as many streams as need be
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing
+from typing import Final, TypeVar
+
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.event_pb2 import EventBatch
+from rummy.v1.game_pb2 import Game
+
+from clients.api import Api, CallError
+
+__all__ = ["PATIENCE_S", "followed", "retried"]
+
+PATIENCE_S: Final = 60.0
+"""How long a server may stay away before it is given up."""
+
+_Answer = TypeVar("_Answer")
+
+
+async def retried(call: Callable[[], Awaitable[_Answer]], *, patience_s: float = PATIENCE_S) -> _Answer:
+    """The answer to a call, made again while that may help. Raises the last CallError."""
+    pauses = _pauses(patience_s)
+    while True:
+        try:
+            return await call()
+        except CallError as error:
+            if not error.worth_a_retry:
+                raise
+            await _pause(pauses, error)
+
+
+async def followed(
+    api: Api,
+    name: str,
+    token: str = "",
+    *,
+    resumed: Callable[[int], None] = lambda _after: None,
+    patience_s: float = PATIENCE_S,
+) -> AsyncGenerator[Game | EventBatch]:
+    """The table, then each version that follows, until the match ends. A stream that is lost is taken up where it was.
+
+    Gives the table again where versions that follow are no longer kept. `resumed` hears after which version a lost
+    stream goes on, as soon as it does. Raises the last CallError.
+    """
+    after, epoch, lost = 0, "", False
+    pauses = _pauses(patience_s)
+    while True:
+        try:
+            async with aclosing(api.observe(pb.ObserveRequest(name=name, after=after, epoch=epoch), token)) as stream:
+                async for message in stream:
+                    pauses = _pauses(patience_s)
+                    if lost:
+                        resumed(after)
+                        lost = False
+                    match message.WhichOneof("message"):
+                        case "snapshot":
+                            after, epoch = message.snapshot.version, message.snapshot.epoch
+                            yield message.snapshot
+                        case "batch":
+                            after = message.batch.version
+                            yield message.batch
+            return
+        except CallError as error:
+            if not error.worth_a_retry:
+                raise
+            lost = True
+            await _pause(pauses, error)
+
+
+async def _pause(pauses: Iterator[float], error: CallError) -> None:
+    """Waits for the next try. Raises the error where there is none."""
+    pause = next(pauses, None)
+    if pause is None:
+        raise error
+    await asyncio.sleep(pause)
+
+
+def _pauses(patience_s: float) -> Iterator[float]:
+    """Seconds between tries, longer and longer, and none after the patience's end.
+
+    A random part keeps many clients from coming back at the same instant.
+    """
+    deadline = asyncio.get_running_loop().time() + patience_s
+    longest = 0.1
+    while asyncio.get_running_loop().time() < deadline:
+        yield random.uniform(longest / 2, longest)  # noqa: S311  # no secret
+        longest = min(2 * longest, 2.0)
