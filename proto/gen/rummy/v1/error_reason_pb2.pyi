@@ -48,8 +48,6 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Others kept changing the game while the call was tried. Try again."""
     ERROR_REASON_GAME_NOT_OPEN: _ErrorReason.ValueType  # 12
     """The table does not wait for players."""
-    ERROR_REASON_GAME_FULL: _ErrorReason.ValueType  # 13
-    """No seat is free."""
     ERROR_REASON_SEAT_TAKEN: _ErrorReason.ValueType  # 14
     """That seat is not free."""
     ERROR_REASON_TOO_FEW_PLAYERS: _ErrorReason.ValueType  # 15
@@ -91,7 +89,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_AMBIGUOUS_PLACE: _ErrorReason.ValueType  # 110
     """The cards fit in two ways: name the kind, or the end."""
     ERROR_REASON_NO_JOKER_TO_SWAP: _ErrorReason.ValueType  # 111
-    """No joker in the meld stands for the card."""
+    """No joker in the meld stands for the card, or the rule set leaves jokers where they lie."""
     ERROR_REASON_JOKER_NOT_PLAYED: _ErrorReason.ValueType  # 112
     """A joker swapped in this turn must be played in it."""
     ERROR_REASON_CARD_NOT_USABLE: _ErrorReason.ValueType  # 113
@@ -110,8 +108,6 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """The turn must end with a discard."""
     ERROR_REASON_NOT_IN_DISCARD_PILE: _ErrorReason.ValueType  # 120
     """The discard pile has not as many cards."""
-    ERROR_REASON_JOKER_SWAP_CLOSED: _ErrorReason.ValueType  # 121
-    """The rule set leaves jokers where they lie."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The `reason` of the `google.rpc.ErrorInfo` (domain `rummyd`) that every error carries, without the prefix."""
@@ -142,8 +138,6 @@ ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 11
 """Others kept changing the game while the call was tried. Try again."""
 ERROR_REASON_GAME_NOT_OPEN: ErrorReason.ValueType  # 12
 """The table does not wait for players."""
-ERROR_REASON_GAME_FULL: ErrorReason.ValueType  # 13
-"""No seat is free."""
 ERROR_REASON_SEAT_TAKEN: ErrorReason.ValueType  # 14
 """That seat is not free."""
 ERROR_REASON_TOO_FEW_PLAYERS: ErrorReason.ValueType  # 15
@@ -185,7 +179,7 @@ ERROR_REASON_NOT_A_LAY_OFF: ErrorReason.ValueType  # 109
 ERROR_REASON_AMBIGUOUS_PLACE: ErrorReason.ValueType  # 110
 """The cards fit in two ways: name the kind, or the end."""
 ERROR_REASON_NO_JOKER_TO_SWAP: ErrorReason.ValueType  # 111
-"""No joker in the meld stands for the card."""
+"""No joker in the meld stands for the card, or the rule set leaves jokers where they lie."""
 ERROR_REASON_JOKER_NOT_PLAYED: ErrorReason.ValueType  # 112
 """A joker swapped in this turn must be played in it."""
 ERROR_REASON_CARD_NOT_USABLE: ErrorReason.ValueType  # 113
@@ -204,6 +198,4 @@ ERROR_REASON_DISCARD_REQUIRED: ErrorReason.ValueType  # 119
 """The turn must end with a discard."""
 ERROR_REASON_NOT_IN_DISCARD_PILE: ErrorReason.ValueType  # 120
 """The discard pile has not as many cards."""
-ERROR_REASON_JOKER_SWAP_CLOSED: ErrorReason.ValueType  # 121
-"""The rule set leaves jokers where they lie."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -531,7 +531,7 @@ class Event(_message.Message):
 
         @_builtins.property
         def settlement(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-            """What each seat receives, negative: pays. Empty without a settlement."""
+            """What each seat receives, negative: pays. All zero without a settlement."""
 
         def __init__(
             self,

@@ -302,7 +302,9 @@ class ActResponse(_message.Message):
     """The version that the call made; with `validate_only` the version that it was judged at."""
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]:
-        """What happened, as the seat sees it; with `validate_only` what would happen, without cards and results that are still hidden."""
+        """What happened, as the seat sees it; with `validate_only` what would happen, without cards and results that are still hidden.
+        Empty in the answer to a retry that comes when the version is not kept any more.
+        """
 
     @_builtins.property
     def view(self) -> _view_pb2.View:

@@ -134,7 +134,7 @@ class GameServiceServicer:
     def JoinGame(self, request, context):
         """Takes a seat. The table starts by itself when its last seat is taken.
 
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), has no free seat (`GAME_FULL`), or not this one (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

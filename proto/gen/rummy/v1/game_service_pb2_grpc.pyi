@@ -58,7 +58,7 @@ class GameServiceStub:
     JoinGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), has no free seat (`GAME_FULL`), or not this one (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
     """
     LeaveGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.LeaveGameRequest, _game_pb2.Game]
     """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
@@ -117,7 +117,7 @@ class GameServiceAsyncStub(GameServiceStub):
     JoinGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), has no free seat (`GAME_FULL`), or not this one (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
     """
     LeaveGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.LeaveGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
@@ -197,7 +197,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
         """Takes a seat. The table starts by itself when its last seat is taken.
 
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), has no free seat (`GAME_FULL`), or not this one (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
         """
 
     @_abc_1.abstractmethod

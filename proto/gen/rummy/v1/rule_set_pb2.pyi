@@ -405,13 +405,15 @@ class RuleSet(_message.Message):
     display_name: _builtins.str
     """A preset's name for people. Set only in answers of RuleSetService."""
     preset: _builtins.str
-    """The preset to start from: the last segment of its resource name, such as `basic`. Empty: every field must be given."""
+    """The preset to start from: the last segment of its resource name, such as `basic`. Empty: every field must be given, but those of
+    a pool where there is none.
+    """
     packs: _builtins.int
-    """Number of 52-card packs, 1 to 4. Left out: by the number of players."""
+    """Number of 52-card packs, 1 to 4. Left out: by the number of players, where the preset has it so."""
     jokers: _builtins.int
     """Jokers in all, 0 to 8."""
     hand_size: _builtins.int
-    """Cards dealt to each seat. Left out: by the number of players and packs."""
+    """Cards dealt to each seat. Left out: by the number of players and packs, where the preset has it so."""
     up_card: _builtins.bool
     """Whether a card is turned up to start the discard pile."""
     opening_draw: _builtins.int

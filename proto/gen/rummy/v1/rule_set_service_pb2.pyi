@@ -104,7 +104,9 @@ class CheckRuleSetRequest(_message.Message):
     RULE_SET_FIELD_NUMBER: _builtins.int
     SEAT_COUNT_FIELD_NUMBER: _builtins.int
     seat_count: _builtins.int
-    """The number of seats to check it for. Left out: every number that the rule set allows."""
+    """The number of seats of the table to check it for: a match there may have fewer players. Left out: every number of players that
+    the rule set allows.
+    """
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
         """The rule set: a preset with the fields that differ, or all fields."""
