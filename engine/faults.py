@@ -60,13 +60,20 @@ def _seats(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
 
 
 def _cards(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
-    """More cards dealt, opening draws included, than the pack holds; the first number of players that shows it."""
+    """More cards dealt, opening draws included, than the pack holds, or none left to draw.
+
+    The first number of players that shows it is told. Without a card to draw no turn might be taken in any deal.
+    """
     for players in range(rules.seats[0], rules.seats[1] + 1) if seats is None else (seats,):
         held = packs_for(rules, players) * 52 + rules.jokers
         opening = sum(range(rules.opening_draw, rules.opening_draw + players)) if rules.opening_draw else 0
         dealt = players * hand_size_for(rules, players) + rules.up_card + opening
         if dealt > held:
             text = f"{players} players are dealt {dealt} cards, opening draws included, of a pack of {held}"
+            yield Fault("hand_size", "TOO_MANY_CARDS", text)
+            return
+        if dealt == held and not opening:
+            text = f"{players} players are dealt all {held} cards of the pack: none is left to draw"
             yield Fault("hand_size", "TOO_MANY_CARDS", text)
             return
 
