@@ -13,12 +13,20 @@ __all__ = ["dealt", "draw_count", "first_player"]
 
 
 def dealt(
-    rules: RuleSet, *, deal: int, dealer: int, scores: tuple[int, ...], pool: int, seed: bytes, next_seed: bytes
+    rules: RuleSet,
+    *,
+    deal: int,
+    dealer: int,
+    scores: tuple[int, ...],
+    pool: int,
+    seed: bytes,
+    next_seed: bytes,
+    entropy: bytes = b"",
 ) -> State:
     """The state at the start of a deal (B2, B3, F8, P6); the stake is put into the pool here (P4)."""
     seats = len(scores)
     size, first = hand_size_for(rules, seats), (dealer + 1) % seats
-    cards = shuffle.order(seed, deck(packs_for(rules, seats), rules.jokers))
+    cards = shuffle.order(seed, deck(packs_for(rules, seats), rules.jokers), entropy=entropy)
     given, up = seats * size, int(rules.up_card)
     hands = [bytes(sorted(cards[(seat - first) % seats : given : seats])) for seat in range(seats)]
     return State(
@@ -32,6 +40,7 @@ def dealt(
         pool=pool + (rules.stake or 0),
         seed=seed,
         next_seed=next_seed,
+        entropy=entropy,
         hands=tuple(hands),
         stock=cards[given + up :],
         pile=cards[given : given + up],

@@ -6,6 +6,7 @@
     ├── BadRequest     the actions cannot be one request, whatever the position (G4)
     ├── BadRules       a rule set that cannot be played, with every fault at once
     ├── BadNotation    a text that is no card, meld, action, event or position
+    ├── BadReplay      a document that is no replay, or does not come to an end
     └── BadState       bytes that are no state
         └── NewerSchema    … because a newer release wrote them
 
@@ -17,6 +18,7 @@ from enum import StrEnum
 
 __all__ = [
     "BadNotation",
+    "BadReplay",
     "BadRequest",
     "BadRules",
     "BadState",
@@ -110,6 +112,10 @@ class BadNotation(EngineError):
     def __init__(self, what: str, text: str) -> None:
         super().__init__(f"not {what}: {text!r}")
         self.what, self.text = what, text
+
+
+class BadReplay(EngineError):
+    """A document that is no replay of a finished match; the text names the place."""
 
 
 class BadState(EngineError):

@@ -22,7 +22,16 @@ from engine.presets import PRESETS
 from engine.rules import RuleSet
 from engine.state import Meld
 
-__all__ = ["read_card", "read_cards", "read_fields", "read_meld", "write_fields", "write_meld"]
+__all__ = [
+    "read_card",
+    "read_cards",
+    "read_fields",
+    "read_meld",
+    "read_rules",
+    "write_fields",
+    "write_meld",
+    "write_rules",
+]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -85,6 +94,32 @@ def read_fields(kind: type[S], text: str) -> S:
         raise BadNotation(f"a whole {kind.__name__} ({error})", text) from error
 
 
+def write_rules(rules: RuleSet) -> str:
+    """The preset that differs least, then each field that differs, as JSON without blanks and quotes."""
+    own = asdict(rules)
+    differing = {
+        name: [field for field, value in asdict(preset).items() if own[field] != value]
+        for name, preset in PRESETS.items()
+    }
+    nearest = min(differing, key=lambda name: len(differing[name]))
+    changed = (f"{field}={msgspec.json.encode(own[field]).decode().strip(_QUOTE)}" for field in differing[nearest])
+    return " ".join((nearest, *changed))
+
+
+def read_rules(text: str) -> RuleSet:
+    """The rule set that the text names. Raises BadNotation, or BadRules for an unknown preset or field."""
+    preset, *changed = _words(text) or [""]
+    overrides: dict[str, object] = {}
+    for word in changed:
+        field, _, value = word.partition("=")
+        named = value.isidentifier() and value not in _JSON_WORDS
+        try:
+            overrides[field] = value if named else msgspec.json.decode(value)
+        except msgspec.MsgspecError as error:
+            raise BadNotation(f"a value of {field}", value) from error
+    return complete(preset, overrides)
+
+
 def _write(name: str, value: object) -> str:
     match value:
         case None:
@@ -103,7 +138,7 @@ def _write(name: str, value: object) -> str:
 def _write_inside(name: str, value: object) -> str:
     match value:
         case RuleSet():
-            return _write_rules(value)
+            return write_rules(value)
         case msgspec.Struct():
             return write_fields(value)
         case bytes():
@@ -140,7 +175,7 @@ def _read_inside(name: str, kind: Any, text: str) -> object:
     if kind is bytes:
         return bytes(NO_CARD if word == "-" else read_card(word) for word in text.split())
     if kind is RuleSet:
-        return _read_rules(text)
+        return read_rules(text)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return read_fields(kind, text)
     parts = text.split("|") if text else []
@@ -149,27 +184,6 @@ def _read_inside(name: str, kind: Any, text: str) -> object:
     if name == "hands":
         return tuple(None if part == "?" else read_cards(part) for part in parts)
     return tuple(int(word) for word in text.split())
-
-
-def _write_rules(rules: RuleSet) -> str:
-    """The preset that differs least, then each field that differs, as JSON without blanks and quotes."""
-    own = asdict(rules)
-    differing = {
-        name: [field for field, value in asdict(preset).items() if own[field] != value]
-        for name, preset in PRESETS.items()
-    }
-    nearest = min(differing, key=lambda name: len(differing[name]))
-    changed = (f"{field}={msgspec.json.encode(own[field]).decode().strip(_QUOTE)}" for field in differing[nearest])
-    return " ".join((nearest, *changed))
-
-
-def _read_rules(text: str) -> RuleSet:
-    preset, *changed = _words(text) or [""]
-    overrides: dict[str, object] = {}
-    for word in changed:
-        field, _, value = word.partition("=")
-        overrides[field] = value if value.isidentifier() and value not in _JSON_WORDS else msgspec.json.decode(value)
-    return complete(preset, overrides)
 
 
 def _words(text: str) -> list[str]:
@@ -187,7 +201,7 @@ def _words(text: str) -> list[str]:
 _FLAGS = {"yes": True, "no": False}
 _CARDS = {rank + suit: s * 13 + r for s, suit in enumerate(SUITS) for r, rank in enumerate(RANKS)} | {"JK": JOKER}
 _CARD_FIELDS = {"card", "up_card"}
-_HEX_FIELDS = {"seed", "next_seed", "commitment", "next_commitment"}
+_HEX_FIELDS = {"entropy", "seed", "next_seed", "commitment", "next_commitment"}
 _QUOTE = '"'
 _JSON_WORDS = {"true", "false", "null"}
 _MELD = re.compile(r"(?P<kind>set|run) (?P<cards>\w\w(?: \w\w)*) by (?P<owners>\d(?: \d)*) from (?P<founder>\d)")

@@ -18,7 +18,16 @@ from engine.actions import Action, Discard, Draw, End, LayDown, LayOff, MeldKind
 from engine.cards import text as write_cards
 from engine.errors import BadNotation
 from engine.events import Event
-from engine.fieldtext import read_card, read_cards, read_fields, read_meld, write_fields, write_meld
+from engine.fieldtext import (
+    read_card,
+    read_cards,
+    read_fields,
+    read_meld,
+    read_rules,
+    write_fields,
+    write_meld,
+    write_rules,
+)
 from engine.state import State
 
 __all__ = [
@@ -28,11 +37,13 @@ __all__ = [
     "read_event",
     "read_meld",
     "read_position",
+    "read_rules",
     "write_action",
     "write_cards",
     "write_event",
     "write_meld",
     "write_position",
+    "write_rules",
 ]
 
 

@@ -113,6 +113,8 @@ class State(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Of this deal, once it is over."""
     match: MatchResult | None = None
     """Once the match is over."""
+    entropy: bytes = b""
+    """What the players have added to every shuffle of the match; public (G6)."""
 
 
 class Step(NamedTuple):

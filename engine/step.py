@@ -42,8 +42,10 @@ from engine.view import preview
 __all__ = ["Step", "next_deal", "play", "start", "step"]
 
 
-def start(rules: RuleSet, seats: int, seed: bytes, next_seed: bytes) -> Step:
+def start(rules: RuleSet, seats: int, seed: bytes, next_seed: bytes, entropy: bytes = b"") -> Step:
     """A match begun, its first deal dealt by `seed`. Both seeds are 32 random bytes; `next_seed` is for deal 2 (G6).
+
+    `entropy`, what the players add, goes into every shuffle of the match.
 
     Raises BadRules, with every fault, where so many seats cannot play by the rules.
     """
@@ -52,7 +54,18 @@ def start(rules: RuleSet, seats: int, seed: bytes, next_seed: bytes) -> Step:
         raise BadRules(found)
     _check_seeds(seed, next_seed)
     scores = (0,) * seats
-    return _begin(dealt(rules, deal=1, dealer=seats - 1, scores=scores, pool=0, seed=seed, next_seed=next_seed))
+    return _begin(
+        dealt(
+            rules,
+            deal=1,
+            dealer=seats - 1,
+            scores=scores,
+            pool=0,
+            seed=seed,
+            next_seed=next_seed,
+            entropy=entropy,
+        )
+    )
 
 
 def next_deal(state: State, next_seed: bytes) -> Step:
@@ -74,6 +87,7 @@ def next_deal(state: State, next_seed: bytes) -> Step:
             pool=state.pool,
             seed=state.next_seed,
             next_seed=next_seed,
+            entropy=state.entropy,
         )
     )
 
@@ -186,7 +200,7 @@ def _renewed(state: State) -> Step:
         how, pile, stock = Renewal.TURN_OVER, state.pile[:1], state.pile[1:]
     else:
         how, pile = Renewal.SHUFFLE, state.pile[-1:]
-        stock = shuffle.order(state.seed, state.pile[:-1], renewal=times)
+        stock = shuffle.order(state.seed, state.pile[:-1], renewal=times, entropy=state.entropy)
     return Step(replace(state, stock=stock, pile=pile, turn_overs=times), (StockRenewed(how, pile[0], len(stock)),))
 
 
