@@ -19,15 +19,17 @@ __all__ = ["LAST_EVENT_ID", "EventIds", "resume"]
 EventIds: TypeAlias = Callable[[Message], str | None]
 """Gives each message of one stream, in order, its id; None: it has none of its own."""
 
+_PATTERN: Final = r"(?:([0-9A-Za-z_-]{1,40})\.)?(0|[1-9][0-9]{0,8})"
+
 LAST_EVENT_ID: Final[Schema] = {
     "name": "Last-Event-ID",
     "in": "header",
     "description": "The id of the last event received, to go on after it. It counts for more than the query.",
-    "schema": {"type": "string", "pattern": r"^(([^.]{1,40}\.)?(0|[1-9][0-9]{0,8}))?$"},
+    "schema": {"type": "string", "pattern": f"^({_PATTERN})?$"},
 }
 """The parameter of a stream's operation."""
 
-_LAST: Final = re.compile(r"(?:([^.]{1,40})\.)?(0|[1-9][0-9]{0,8})")
+_LAST: Final = re.compile(_PATTERN)
 
 
 def resume(request: Message, last_event_id: str | None) -> EventIds:
@@ -60,4 +62,5 @@ class _Ids:
                 version = message.batch.version
             case _:
                 return None
-        return f"{self._epoch}.{version}" if self._epoch else str(version)
+        named = f"{self._epoch}.{version}"
+        return named if _LAST.fullmatch(named) else str(version)

@@ -109,7 +109,7 @@ class _Headers:
 def _raw_path(scope: Scope) -> str:
     """The path as it was sent, percent-encoded."""
     raw: bytes | None = scope.get("raw_path")
-    return quote(scope["path"]) if raw is None else raw.decode("latin-1")
+    return quote(scope["path"]) if raw is None else raw.decode("ascii", "surrogateescape")
 
 
 @contextmanager

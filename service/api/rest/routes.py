@@ -152,7 +152,7 @@ def _captured(template: Template, texts: tuple[str, ...]) -> dict[str, str]:
         whole = template.segments[variable.start : variable.stop] == ("*",)
         try:
             values[variable.field] = _decoded(text, whole=whole)
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise invalid([Violation(variable.field, "must be UTF-8", "NOT_UTF8")]) from None
     return values
 

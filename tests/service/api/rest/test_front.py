@@ -9,6 +9,7 @@ from rummy.v1.game_pb2 import Game
 from rummy.v1.view_pb2 import View
 
 from service.api.errors import CODES, ApiError
+from service.api.rest.front import Front
 from service.observability import metrics
 from tests.service.api.rest.conftest import Backend
 
@@ -140,6 +141,26 @@ async def test_a_compressed_body_is_refused(client: httpx.AsyncClient) -> None:
     answer = await client.post("/v1/games", content=b"x", headers={"Content-Encoding": "gzip"})
     assert (answer.status_code, reason(answer)) == (415, "INVALID_FIELD")
     assert answer.headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    "path", [b"/v1/games/\xff", b"/v1/games/\xff%20", b"/v1/games/%ED%A0%80", "/v1/games/é".encode()]
+)
+async def test_a_path_of_bytes_that_are_no_url_is_refused(backend: Backend, path: bytes) -> None:
+    """A client that does not encode its path gets an answer, not a crash."""
+    path = b"/v1/games/" + name
+    scope = {"type": "http", "method": "GET", "path": "", "raw_path": path, "query_string": b"", "headers": []}
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    await Front(backend.calls(), max_body_bytes=100)(scope, receive, send)
+    assert sent[0]["status"] == 400
+    assert b'"field":"name"' in sent[1]["body"]
 
 
 async def test_unknown_paths_and_verbs_have_the_body_of_every_error(client: httpx.AsyncClient) -> None:

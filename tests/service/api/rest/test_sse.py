@@ -67,10 +67,10 @@ async def test_a_stream_resumes_after_the_last_event(  # noqa: PLR0917  fixtures
     assert events(answer.text)[0]["id"] == ids
 
 
-@pytest.mark.parametrize("header", ["x", "-1", "e1.", ".1", "e1.99999999999", "e 1.2.3"])
+@pytest.mark.parametrize("header", ["x", "-1", "e1.", ".1", "e1.99999999999", "e 1.2.3", "é.1"])
 async def test_an_id_that_no_stream_has_given_is_refused(client: httpx.AsyncClient, header: str) -> None:
     """A bad `Last-Event-ID` is named like a bad field."""
-    answer = await client.get("/v1/games/a:observe", headers={"Last-Event-ID": header})
+    answer = await client.get("/v1/games/a:observe", headers={b"Last-Event-ID": header.encode()})
     assert answer.status_code == 400
     assert answer.json()["error"]["details"][1]["fieldViolations"][0]["field"] == "Last-Event-ID"
 
