@@ -143,10 +143,8 @@ async def test_a_compressed_body_is_refused(client: httpx.AsyncClient) -> None:
     assert answer.headers["accept-encoding"] == "identity"
 
 
-@pytest.mark.parametrize(
-    "path", [b"/v1/games/\xff", b"/v1/games/\xff%20", b"/v1/games/%ED%A0%80", "/v1/games/é".encode()]
-)
-async def test_a_path_of_bytes_that_are_no_url_is_refused(backend: Backend, path: bytes) -> None:
+@pytest.mark.parametrize("name", [b"\xff", b"\xff%20", b"%ED%A0%80", "é".encode()])
+async def test_a_path_of_bytes_that_are_no_url_is_refused(backend: Backend, name: bytes) -> None:
     """A client that does not encode its path gets an answer, not a crash."""
     path = b"/v1/games/" + name
     scope = {"type": "http", "method": "GET", "path": "", "raw_path": path, "query_string": b"", "headers": []}
