@@ -188,6 +188,15 @@ def test_none_of_several_cards_taken_is_discarded_in_that_turn() -> None:
     assert [write_action(action) for action in legal_actions(then, 0)] == ["discard 7C"]
 
 
+@pytest.mark.clause("F9")
+@pytest.mark.parametrize("count", [-1, 0, 4])
+def test_no_more_and_no_less_is_taken_than_lies_there(count: int) -> None:
+    """A take of no card, or of more than the pile holds, is refused."""
+    state = position(rules_of("rummy500", use_taken=False), ["7C", "9C"], pile="4C 9D KS", phase=Phase.DRAW)
+    with pytest.raises(Refused, match="NOT_IN_DISCARD_PILE"):
+        check(state, 0, Take(count))
+
+
 @pytest.mark.clause("P14")
 def test_where_the_first_hand_is_void_all_may_lay_down() -> None:
     """If the first player's hand is voided before anybody has knocked, the others need not wait for him."""

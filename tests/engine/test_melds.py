@@ -183,3 +183,23 @@ def test_a_whole_suit_out_of_order_is_read_in_two_ways() -> None:
     shuffled = cards[::-1] + read_cards("KS")
     assert [way.low for way in readings(rules_of(ace="either"), shuffled)] == [1, 2]
     assert [way.low for way in readings(rules_of(ace="low"), shuffled)] == [1]
+
+
+@pytest.mark.clause("F2")
+@pytest.mark.parametrize("cards", ["4C 4D 4H 4S JK", "4C 4D JK JK JK"])
+def test_where_suits_must_differ_a_set_has_four_cards_at_most(cards: str) -> None:
+    """With distinct suits a joker, too, stands for a suit of its own, so a fifth card has none left."""
+    few, many = (rules_of(distinct_suits=distinct, jokers=4) for distinct in (True, False))
+    assert readings(few, read_cards(cards)) == []
+    assert [way.kind for way in readings(many, read_cards(cards))] == [MeldKind.SET]
+    assert not any(len(way.cards) > 4 for way in all_melds(few, read_cards(cards)))
+    assert extensions(few, meld(few, "4C 4D 4H JK", 0), read_cards("4S")) == []
+
+
+@pytest.mark.clause("F3")
+def test_no_run_holds_an_ace_at_both_ends() -> None:
+    """A whole suit with a second ace or a joker to go on with still makes no run of fourteen."""
+    hand = read_cards(f"AS AS JK {WHOLE_SUIT}")
+    listed = list(all_melds(rules_of(ace="either", packs=2, jokers=2), hand))
+    assert max(len(way.cards) for way in listed) == 13
+    assert all(readings(rules_of(ace="either"), way.cards, way.kind) == [way] for way in listed)

@@ -88,8 +88,9 @@ def test_every_deal_ends(table: Table, seed: int) -> None:
 
 def idle(state: State, chance: random.Random) -> Action:
     """A turn that keeps the hand as it is, as far as the rules let it."""
-    for action in legal_actions(state, state.turn) if state.owed or state.phase is Phase.DRAW else ():
-        if state.owed or isinstance(action, Take) or not is_legal(state, state.turn, Take(1)):
+    owing = state.owed or state.owed_jokers > 0
+    for action in legal_actions(state, state.turn) if owing or state.phase is Phase.DRAW else ():
+        if owing or isinstance(action, Take) or not is_legal(state, state.turn, Take(1)):
             return action
     discards = [Discard(card) for card in set(state.hands[state.turn]) if is_legal(state, state.turn, Discard(card))]
     return Pass() if is_legal(state, state.turn, Pass()) else chance.choice(discards)
@@ -143,6 +144,17 @@ def test_a_request_ends_with_its_turn() -> None:
     state = position(rules_of(), ["7C 2C", "9C"])
     with pytest.raises(Refused) as refused:
         play(state, 0, [read_action("discard 7C"), read_action("draw")])
+    assert (refused.value.reason, refused.value.index) == (Reason.NOT_YOUR_TURN, 1)
+
+
+@pytest.mark.clause("G3")
+@pytest.mark.parametrize("held", ["9H 9S", "KH KS"])
+def test_what_follows_the_own_turn_is_refused_alike_whatever_the_next_seat_holds(held: str) -> None:
+    """Whether the next seat is stuck, which ends the match, cannot be told from how a further action is refused."""
+    rules = rules_of(use_taken=True, discard_differs=False, discard="optional")
+    state = position(rules, ["7C 2C", held], stock="", pile="9D")
+    with pytest.raises(Refused) as refused:
+        play(state, 0, [Pass(), Pass()])
     assert (refused.value.reason, refused.value.index) == (Reason.NOT_YOUR_TURN, 1)
 
 
