@@ -43,14 +43,16 @@ lint: $(DEV) ## Check style, types, layers and protos; changes nothing, needs no
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/protos.py check
+	$(BIN)/python tools/error_table.py check
 
 format: $(DEV) ## Put sources and protos into the one format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 	$(BIN)/buf format proto --path proto/rummy --write
 
-proto: $(DEV) ## Generate proto/gen from the protos
+proto: $(DEV) ## Generate proto/gen, and the table of errors in docs/api.md, from the protos
 	$(BIN)/python tools/protos.py generate
+	$(BIN)/python tools/error_table.py write
 
 baseline: $(DEV) ## At a release: what later protos must stay compatible with
 	$(BIN)/python tools/protos.py baseline

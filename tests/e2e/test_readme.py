@@ -1,0 +1,127 @@
+"""The README and the docs, held to the product: programs are run, what is shown is compared, links are followed."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.settings import Settings
+from tests.e2e.live import LONGEST_S, ROOT, Rummyd
+
+README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(language: str, page: str = README) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def run(command: list[str], program: str, server: Rummyd) -> str:
+    """What a program out of the README prints, with the live server's addresses in place of the usual ones."""
+    program = program.replace("http://127.0.0.1:8080", server.rest).replace("127.0.0.1:50051", server.grpc)
+    done = subprocess.run(
+        [*command, "-c", program], check=False, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_S
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_python(rummyd: Rummyd) -> None:
+    """The Python program plays a whole match, in about ten lines, and prints who won."""
+    (program,) = blocks("python")
+    statements = [line for line in program.splitlines() if line and not line.startswith(("import ", "from "))]
+    assert len(statements) <= 10
+    assert re.search(
+        r"^winners: \[.*\] scores: \[-?\d+, -?\d+\]$", run([sys.executable], program, rummyd), re.MULTILINE
+    )
+
+
+def test_curl(rummyd: Rummyd) -> None:
+    """The lines with curl play a whole match, check and use house rules, and watch to the end."""
+    assert shutil.which("curl"), "the README needs curl"
+    game, house_rules, watching = blocks("sh")
+    assert "python" not in game + house_rules + watching
+    said = run(["sh", "-eu"], f"{game}\necho ----\n{house_rules}\necho ----\n{watching}", rummyd)
+    played, ruled, watched = said.split("----\n")
+    assert re.match(r'"result":\{"winners":\[.*\],"scores":\[\d+,\d+\]', played)
+    presets, checked, created = _documents(ruled)
+    assert [rules["preset"] for rules in presets["ruleSets"]][:3] == ["basic", "rummy500", "pool500"]
+    assert [fault["field"] for fault in checked["faults"]] == ["hand_size", "target"]
+    assert created["ruleSet"]["deals"] == 3
+    assert created["state"] == "STATE_OPEN"
+    assert watched.count("event: end") == 2
+    assert watched.startswith("retry: ")
+    assert "event: snapshot" in watched
+
+
+def test_error(rummyd: Rummyd) -> None:
+    """The error that the README shows is, word for word, what the server answers."""
+    (shown,) = blocks("json")
+    with httpx.Client(base_url=f"{rummyd.rest}/v1/", trust_env=False) as http:
+        game = http.post("games", json={"seatCount": 2}).json()["name"]
+        tokens = [http.post(f"{game}:join", json={"displayName": name}).json()["token"] for name in ("Ada", "Ben")]
+        answer = http.post(
+            f"{game}:act", json={"actions": [{"draw": {}}]}, headers={"authorization": f"Bearer {tokens[1]}"}
+        )
+    assert answer.json() == json.loads(shown)
+
+
+def test_make_targets() -> None:
+    """Every `make` command in the pages is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {name for page in PAGES for name in re.findall(r"(?:^ +|`)make ([a-z]+)", page.read_text(), re.MULTILINE)}
+    assert {"run", "test", "demo"} <= named <= targets
+
+
+def test_ports() -> None:
+    """The ports that the README names are those that a server takes by itself."""
+    usual = Settings()
+    assert f"gRPC on {usual.grpc_port}, REST and docs on {usual.rest_port}, metrics on {usual.metrics_port}" in README
+
+
+def test_map() -> None:
+    """Every path in the README's map is there."""
+    section = README.split("## Where things live")[1].split("\n\n[")[0]
+    for line in section.strip().splitlines():
+        folder, text = line.split(maxsplit=1)
+        named = [folder, *(folder + part for part in re.findall(r"\b[\w/]+/(?=[ ,;(:]|$)|\b\w+\.(?:py|md)\b", text))]
+        for path in named:
+            assert (ROOT / path).exists(), path
+
+
+def test_numbers() -> None:
+    """The limits that the guide names are those of a server that is set in no other way."""
+    usual, guide = Settings(), " ".join((ROOT / "docs" / "api.md").read_text().split())
+    assert f"the last {usual.history_length} versions of a table" in guide
+    assert f"after every {usual.heartbeat_seconds:g} seconds of silence" in guide
+    assert f"a body above {usual.max_request_bytes // 1024} KiB" in guide
+
+
+def test_errors() -> None:
+    """The table of errors in the guide is the server's."""
+    done = subprocess.run([sys.executable, "tools/error_table.py", "check"], cwd=ROOT, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links(page: Path) -> None:
+    """Every link to a file of ours leads somewhere."""
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / link).exists(), link
+
+
+def _documents(text: str) -> list[dict[str, Any]]:
+    """The JSON documents that stand one after the other."""
+    decoder, found = json.JSONDecoder(), []
+    while text := text.strip():
+        document, end = decoder.raw_decode(text)
+        found.append(document)
+        text = text[end:]
+    return found
