@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.api.rest import create_app, docs
+from service.api.rest import create_app, docs, front
 from tests.service.api.rest.conftest import Backend
 
 
@@ -42,6 +42,26 @@ async def test_a_page_that_is_not_there_is_not_found(client: httpx.AsyncClient, 
     answer = await client.get(path)
     assert answer.status_code == 404
     assert answer.json()["error"]["details"][0]["reason"] == "METHOD_NOT_FOUND"
+
+
+async def test_a_fault_of_the_front_itself_is_answered_and_goes_on_to_the_log(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug of ours is INTERNAL to the client, says nothing of itself, and still reaches the server's log."""
+
+    def crash(*_: object) -> None:
+        raise KeyError("the seed is 42")
+
+    monkeypatch.setattr(front, "transcode", crash)
+    app = create_app(backend.calls(), ready=lambda: True)
+    with pytest.raises(KeyError):
+        await httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://rummyd").get("/v1/games")
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://rummyd") as http:
+        answer = await http.get("/v1/games", headers={"X-Request-Id": "find-me"})
+    assert (answer.status_code, answer.headers["x-request-id"]) == (500, "find-me")
+    assert answer.json()["error"]["details"][0]["reason"] == "INTERNAL"
+    assert "seed" not in answer.text
 
 
 async def test_a_page_takes_get_only(client: httpx.AsyncClient) -> None:
