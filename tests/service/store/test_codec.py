@@ -5,6 +5,8 @@ import pytest
 from msgspec.structs import replace
 
 from engine.events import Discarded, Drew
+from engine.presets import PRESETS
+from engine.step import start
 from service.store import BadRecord, Batch, MatchStarted, NewerTable, SeatJoined, SeatLeft
 from service.store.codec import decode_batch, decode_table, encode_batch, encode_table
 from service.store.table import SCHEMA
@@ -32,6 +34,15 @@ def test_a_newer_record_is_refused() -> None:
         with pytest.raises(NewerTable) as refused:
             decode(data)
         assert (refused.value.found, refused.value.known) == (newer, SCHEMA)
+
+
+def test_a_match_of_a_newer_release_is_refused() -> None:
+    """A table whose match is in a newer form than this release knows is refused, too."""
+    match = start(PRESETS["basic"], 2, b"1" * 32, b"2" * 32).state
+    known = new_table(match=match)
+    assert decode_table(encode_table(known)) == known
+    with pytest.raises(NewerTable):
+        decode_table(encode_table(replace(known, match=replace(match, schema=match.schema + 1))))
 
 
 @pytest.mark.parametrize("data", [b"", b"\xc1", b"\x90", b"\x91\x01", b"\x92\x01\x05", b"nonsense"])

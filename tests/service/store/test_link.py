@@ -11,6 +11,7 @@ from service.store import (
     Answered,
     Committed,
     Conflict,
+    FeedLimits,
     Limits,
     Options,
     Request,
@@ -34,8 +35,10 @@ async def proxy(embedded_redis: EmbeddedRedis, tmp_path: Path) -> AsyncIterator[
 
 @pytest.fixture
 async def far_store(proxy: Proxy) -> AsyncIterator[Store]:
-    """A store beyond the proxy, with little patience."""
-    store = await Store.connect(proxy.url, Options(link=Limits(connect_s=0.3, call_s=0.3)))
+    """A store beyond the proxy, with little patience. It never checks its games: what is not noticed is missed."""
+    store = await Store.connect(
+        proxy.url, Options(link=Limits(connect_s=0.3, call_s=0.3), feed=FeedLimits(check_s=3600))
+    )
     yield store
     await store.close()
 

@@ -61,6 +61,19 @@ async def test_a_repeated_creation_is_answered(store: Store) -> None:
     assert await store.create(again, batch_of(again), REQUEST) == Answered(1, same_payload=True)
 
 
+async def test_a_game_that_is_created_anew_has_a_new_history(store: Store, store_url: str) -> None:
+    """Where a table was lost and its history was not, a game of the same id begins again at version 1."""
+    table = await created(store, versions=3)
+    with servers.client(store_url) as client:
+        client.delete(Keys("rummyd").of(table.game).game)
+    again = new_table(table.game)
+    batch = batch_of(again, "Bo")
+    assert await store.create(again, batch) == Created()
+    history = await store.history(table.game, 0, 10)
+    assert history is not None
+    assert (history.batches, history.last_version) == ((batch,), 1)
+
+
 async def test_a_commit_makes_the_next_version(store: Store) -> None:
     """A commit on the version that is stored replaces it."""
     table = following(await created(store), display_name="Attic")
