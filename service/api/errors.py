@@ -5,7 +5,8 @@
       .http_status, .body()     as HTTP status and AIP-193 body: what REST sends
     answer_to(exception)        the ApiError that answers an exception of the layers below
 
-The reasons are those of `rummy.v1.ErrorReason`; a test holds the two to each other.
+The reasons are those of `rummy.v1.ErrorReason`; a test holds the two to each other. An error travels in trailers, of
+which many clients take 8 KiB at most: of more bad fields than fit, the first are named, and how many are left off.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,46 +14,52 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from google.protobuf import any_pb2, json_format
+from google.protobuf import json_format
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from engine.errors import BadRequest, Reason, Refused
-from service.games.errors import GameError
+from service.games.errors import GameError, GameReason
 from service.store.errors import BadCursor, NewerTable, StoreUnavailable
 
-__all__ = ["CODES", "DOMAIN", "HTTP_STATUSES", "ApiError", "Violation", "answer_to", "bad_page_token", "invalid"]
+__all__ = [
+    "CODES",
+    "DOMAIN",
+    "HTTP_STATUSES",
+    "ApiError",
+    "Violation",
+    "answer_to",
+    "bad_page_token",
+    "impossible",
+    "invalid",
+]
 
 DOMAIN: Final = "rummyd"
 
-_FIELDS = ("INVALID_FIELD", "INVALID_RULE_SET", "INVALID_PAGE_TOKEN", "ACTION_AFTER_DRAW")
-_TABLE = (
-    "GAME_NOT_OPEN",
-    "GAME_FULL",
-    "SEAT_TAKEN",
-    "TOO_FEW_PLAYERS",
-    "GAME_NOT_STARTED",
-    "GAME_OVER",
-)
+_MOST_BYTES: Final = 4800
+"""Of the violations in an error: 6400 in base 64, as gRPC sends them."""
+_MOST_IN_TEXT: Final = 5
+"""Violations named in the error's sentence, too."""
+
+_REASONS: Final[Mapping[int, tuple[str, ...]]] = {
+    code_pb2.INVALID_ARGUMENT: ("INVALID_FIELD", "INVALID_RULE_SET", "INVALID_PAGE_TOKEN", "ACTION_AFTER_DRAW"),
+    code_pb2.UNAUTHENTICATED: (GameReason.TOKEN_REQUIRED, GameReason.TOKEN_INVALID),
+    code_pb2.NOT_FOUND: (GameReason.GAME_NOT_FOUND, "RULE_SET_NOT_FOUND", "METHOD_NOT_FOUND"),
+    code_pb2.ALREADY_EXISTS: (GameReason.REQUEST_ID_REUSED,),
+    code_pb2.ABORTED: (GameReason.VERSION_MISMATCH, GameReason.CONTENTION, GameReason.FELL_BEHIND),
+    code_pb2.FAILED_PRECONDITION: (
+        GameReason.GAME_NOT_OPEN,
+        GameReason.GAME_NOT_STARTED,
+        GameReason.GAME_OVER,
+        GameReason.SEAT_TAKEN,
+        GameReason.TOO_FEW_PLAYERS,
+        *Reason,
+    ),
+    code_pb2.UNAVAILABLE: ("STORE_UNAVAILABLE", GameReason.SERVER_DRAINING, "NEWER_SCHEMA"),
+    code_pb2.INTERNAL: ("INTERNAL",),
+}
 
 CODES: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        **dict.fromkeys(_FIELDS, code_pb2.INVALID_ARGUMENT),
-        **dict.fromkeys(_TABLE, code_pb2.FAILED_PRECONDITION),
-        **dict.fromkeys((reason.value for reason in Reason), code_pb2.FAILED_PRECONDITION),
-        "TOKEN_REQUIRED": code_pb2.UNAUTHENTICATED,
-        "TOKEN_INVALID": code_pb2.UNAUTHENTICATED,
-        "GAME_NOT_FOUND": code_pb2.NOT_FOUND,
-        "RULE_SET_NOT_FOUND": code_pb2.NOT_FOUND,
-        "METHOD_NOT_FOUND": code_pb2.NOT_FOUND,
-        "REQUEST_ID_REUSED": code_pb2.ALREADY_EXISTS,
-        "VERSION_MISMATCH": code_pb2.ABORTED,
-        "CONTENTION": code_pb2.ABORTED,
-        "FELL_BEHIND": code_pb2.ABORTED,
-        "STORE_UNAVAILABLE": code_pb2.UNAVAILABLE,
-        "SERVER_DRAINING": code_pb2.UNAVAILABLE,
-        "NEWER_SCHEMA": code_pb2.UNAVAILABLE,
-        "INTERNAL": code_pb2.INTERNAL,
-    }
+    {str(reason): code for code, reasons in _REASONS.items() for reason in reasons}
 )
 """The `google.rpc.Code` of each reason."""
 
@@ -109,13 +116,14 @@ class ApiError(Exception):
     def status(self) -> status_pb2.Status:
         """The error as `google.rpc.Status`, for `grpc-status-details-bin`."""
         info = error_details_pb2.ErrorInfo(reason=self.reason, domain=DOMAIN, metadata=self.metadata)
-        details = [_pack(info)]
+        status = status_pb2.Status(code=self.code, message=self.text)
+        status.details.add().Pack(info)
         if self.violations:
             bad = error_details_pb2.BadRequest()
             for violation in self.violations:
                 bad.field_violations.add(field=violation.field, description=violation.text, reason=violation.reason)
-            details.append(_pack(bad))
-        return status_pb2.Status(code=self.code, message=self.text, details=details)
+            status.details.add().Pack(bad)
+        return status
 
     def body(self) -> dict[str, object]:
         """The error as the JSON body of AIP-193: `{"error": {code, message, status, details}}`."""
@@ -132,8 +140,12 @@ class ApiError(Exception):
 
 def invalid(violations: Iterable[Violation]) -> ApiError:
     """INVALID_ARGUMENT that names every bad field."""
-    found = tuple(violations)
-    return ApiError("INVALID_FIELD", "; ".join(f"{v.field}: {v.text}" for v in found), violations=found)
+    return _bad_fields("INVALID_FIELD", "", violations)
+
+
+def impossible(violations: Iterable[Violation]) -> ApiError:
+    """INVALID_ARGUMENT that names every fault of a rule set."""
+    return _bad_fields("INVALID_RULE_SET", "the rule set cannot be played: ", violations)
 
 
 def bad_page_token() -> ApiError:
@@ -168,7 +180,17 @@ def answer_to(error: Exception, call_id: str) -> ApiError:
             return ApiError("INTERNAL", "a fault of the server; its log has the call's id", {"call_id": call_id})
 
 
-def _pack(message: error_details_pb2.ErrorInfo | error_details_pb2.BadRequest) -> any_pb2.Any:
-    packed = any_pb2.Any()
-    packed.Pack(message)
-    return packed
+def _bad_fields(reason: str, text: str, violations: Iterable[Violation]) -> ApiError:
+    found = list(violations)
+    room = _MOST_BYTES
+    fitting = [bad for bad in found if (room := room - _size(bad)) >= 0]
+    left_off = {"violations_left_off": str(len(found) - len(fitting))} if len(fitting) < len(found) else None
+    named = [f"{bad.field}: {bad.text}" if bad.field else bad.text for bad in found[:_MOST_IN_TEXT]]
+    if len(found) > len(named):
+        named.append(f"and {len(found) - len(named)} more")
+    return ApiError(reason, text + "; ".join(named), left_off, fitting)
+
+
+def _size(violation: Violation) -> int:
+    """What a violation takes in a message, at most."""
+    return sum(len(text.encode()) + 3 for text in (violation.field, violation.text, violation.reason)) + 3

@@ -8,14 +8,14 @@ from typing import Final
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.game_pb2 import Game
 
-from engine.errors import BadRules
+from engine.errors import BadRules, Fault
 from service.api import rule_sets
 from service.api.calls import Caller, Calls
 from service.api.convert.actions import action_from, action_to
 from service.api.convert.events import batch_to, event_to, timestamp
 from service.api.convert.rules import rules_from
 from service.api.convert.tables import game_to, view_to
-from service.api.errors import ApiError, Violation, bad_page_token
+from service.api.errors import Violation, bad_page_token, impossible
 from service.games import create, read, seats
 from service.games.act import act, list_legal, try_out
 from service.games.desk import Desk
@@ -71,7 +71,7 @@ class GameHandlers:
                 request_id=request.request_id,
             )
         except BadRules as error:
-            raise _impossible(error) from error
+            raise impossible(_violation(fault) for fault in error.faults) from error
         note(game=f"games/{table.game}", version=table.version)
         return game_to(see(self._desk, table, None))
 
@@ -176,12 +176,7 @@ def _page(token: str) -> tuple[int | None, int]:
     return int(found[1]), int(found[2])
 
 
-def _impossible(error: BadRules) -> ApiError:
-    """Every fault of the rule set of a table that was to be created."""
-    violations = [
-        Violation(
-            "game.seat_count" if fault.field == "seats" else f"game.rule_set.{fault.field}", fault.text, fault.reason
-        )
-        for fault in error.faults
-    ]
-    return ApiError("INVALID_RULE_SET", f"the rule set cannot be played: {error}", violations=violations)
+def _violation(fault: Fault) -> Violation:
+    """One fault of a table that was to be created."""
+    field = "game.seat_count" if fault.field == "seat_count" else f"game.rule_set.{fault.field}"
+    return Violation(field, fault.text, fault.reason)

@@ -12,6 +12,7 @@ from engine.presets import PRESETS
 from service.api.calls import Caller, UnaryHandler
 from service.api.convert.rules import rule_set_to, rules_from
 from service.api.errors import ApiError, bad_page_token
+from service.games.fit import faults_at, settled
 
 __all__ = ["HANDLERS", "SERVICE"]
 
@@ -49,15 +50,17 @@ async def get_rule_set(request: pb.GetRuleSetRequest, _caller: Caller) -> RuleSe
 
 
 async def check_rule_set(request: pb.CheckRuleSetRequest, _caller: Caller) -> pb.CheckRuleSetResponse:
-    """Checks a rule set."""
+    """Checks a rule set: for a table of so many seats, or for every number of players that it admits."""
     response = pb.CheckRuleSetResponse()
     try:
         rules = rules_from(request.rule_set)
     except BadRules as error:
         found = list(error.faults)
     else:
-        found = faults(rules, request.seat_count if request.HasField("seat_count") else None)
-        response.rule_set.CopyFrom(rule_set_to(rules, request.rule_set.preset))
+        seats = request.seat_count if request.HasField("seat_count") else None
+        found = faults(rules) if seats is None else faults_at(rules, seats)
+        whole = rules if found or seats is None else settled(rules, seats)
+        response.rule_set.CopyFrom(rule_set_to(whole, request.rule_set.preset))
     for fault in found:
         response.faults.add(field=fault.field, reason=fault.reason, description=fault.text)
     return response

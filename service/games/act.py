@@ -11,12 +11,13 @@ from engine.legal import legal_actions
 from engine.state import State
 from engine.step import play
 from engine.view import preview
-from service.games.change import Decision, change, load, request_of
+from service.games.change import Decision, change, load
 from service.games.desk import Desk
-from service.games.errors import GameError
+from service.games.errors import GameError, GameReason, game_over
 from service.games.play import go_on
+from service.games.retries import seat_request
 from service.games.seen import SeenTable, see, see_events
-from service.games.tokens import hash_of, seat_of
+from service.games.tokens import seat_of
 from service.observability import metrics
 from service.observability.calls import note
 from service.store.table import Phase, Table, TableEvent
@@ -54,7 +55,8 @@ async def act(
     """Plays the actions, in order, all or none (G4).
 
     Raises TOKEN_REQUIRED, TOKEN_INVALID, GAME_NOT_STARTED, GAME_OVER, VERSION_MISMATCH, and the engine's Refused and
-    BadRequest. A retry gives the version and events of the first call, and the view of now.
+    BadRequest. A retry gives the version and events of the first call (no events where they are no longer kept), and
+    the view of now.
     """
 
     def decide(table: Table) -> Decision:
@@ -63,9 +65,8 @@ async def act(
         after, events = go_on(desk, table, played.state, played.events)
         return Decision(after, seat, tuple(events))
 
-    caller = hash_of(token).hex()[:16] if token else ""
     try:
-        changed = await change(desk, game, request_of(caller, request_id, "act", actions), decide)
+        changed = await change(desk, game, seat_request(token, request_id, "act", actions), decide)
     except (GameError, Refused) as error:
         _count(desk.hints.get(game), error.reason)
         raise
@@ -86,7 +87,6 @@ async def try_out(
     """
     table = await load(desk, game)
     seat, match = _ready(table, token, expected_version)
-    note(seat=seat, version=table.version)
     played = play(match, seat, actions, dry_run=True)
     return Acted(table.version, preview(played.events), see(desk, table, seat))
 
@@ -101,6 +101,7 @@ async def list_legal(
     """
     table = await load(desk, game)
     seat = seat_of(table, token)
+    note(seat=seat, version=table.version)
     _must_be_at(table, at_version)
     if table.match is None or table.phase is not Phase.PLAYING:
         return LegalActions(table.version, (), more=False)
@@ -111,22 +112,20 @@ async def list_legal(
 def _ready(table: Table, token: str | None, expected_version: int | None) -> tuple[int, State]:
     """The seat that acts, and the match."""
     seat = seat_of(table, token)
+    note(seat=seat, version=table.version)
     _must_be_at(table, expected_version)
     if table.match is None:
-        raise GameError("GAME_NOT_STARTED", "the match has not begun: the table waits for players")
+        raise GameError(GameReason.GAME_NOT_STARTED, "the match has not begun: the table waits for players")
     if table.phase is Phase.ABANDONED:
-        raise GameError("GAME_OVER", "the table is closed: the match is abandoned", {"state": table.phase})
+        raise game_over(table)
     return seat, table.match
-
-
-def _count(table: Table | None, outcome: str) -> None:
-    metrics.acts.labels((table.preset or "custom") if table else "unknown", outcome).inc()
 
 
 def _must_be_at(table: Table, version: int | None) -> None:
     if version is not None and version != table.version:
-        raise GameError(
-            "VERSION_MISMATCH",
-            f"the game is at version {table.version}, not {version}",
-            {"current_version": str(table.version)},
-        )
+        text = f"the game is at version {table.version}, not {version}"
+        raise GameError(GameReason.VERSION_MISMATCH, text, {"current_version": str(table.version)})
+
+
+def _count(table: Table | None, outcome: str) -> None:
+    metrics.acts.labels((table.preset or "custom") if table else "unknown", outcome).inc()

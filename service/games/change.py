@@ -3,23 +3,21 @@
 A retry of a call (the same request id) is answered with what the first one did, and decides nothing.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from engine.errors import BadRequest, Refused
 from engine.events import Event
 from service.games.desk import Desk
-from service.games.errors import GameError
-from service.observability import metrics
-from service.store.store import Answered, Committed, Conflict, Gone, Request
+from service.games.errors import GameError, GameReason
+from service.games.retries import reused
+from service.store.outcome import Answered, Committed, Conflict, Gone, Request
 from service.store.table import Batch, Table, TableEvent
 
-__all__ = ["Changed", "Decision", "change", "load", "request_of"]
+__all__ = ["Changed", "Decision", "change", "load"]
 
 _TRIES: Final = 8
 """Each failed try means that another call succeeded, so that a table never stands still."""
@@ -27,7 +25,10 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a use case made of a table: the next one, who did it (a seat, or None), and the events, unredacted."""
+    """What a use case made of a table: the next one, who did it, and the events, unredacted.
+
+    `actor` is a seat, by its number before the change; None: nobody at the table.
+    """
 
     table: Table
     actor: int | None
@@ -44,17 +45,6 @@ class Changed:
     version: int
     table: Table
     batch: Batch | None
-
-
-def request_of(caller: str, request_id: str, *payload: object) -> Request | None:
-    """The store's key and fingerprint of a call, None without a request id.
-
-    `caller` tells whose request ids these are; `payload` is what a call with the same id must repeat.
-    """
-    if not request_id:
-        return None
-    fingerprint = hashlib.sha256(msgspec.msgpack.encode(payload)).digest()[:8]
-    return Request(f"{caller}:{request_id.lower()}", fingerprint)
 
 
 async def load(desk: Desk, game: str) -> Table:
@@ -96,7 +86,8 @@ async def change(desk: Desk, game: str, request: Request | None, decide: Callabl
             return outcome
         table, fresh = outcome, True
         tries += 1
-    raise GameError("CONTENTION", f"games/{game} changed {tries} times while this call was tried; try again")
+    text = f"games/{game} changed {tries} times while this call was tried; try again"
+    raise GameError(GameReason.CONTENTION, text)
 
 
 async def _commit(desk: Desk, table: Table, decision: Decision, request: Request | None) -> Changed | Table:
@@ -104,15 +95,13 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
     now = max(desk.now_ms(), table.updated_ms)
     after = replace(decision.table, version=table.version + 1, updated_ms=now)
     batch = Batch(version=after.version, time_ms=now, actor=decision.actor, events=decision.events)
-    outcome = await desk.store.commit(after, batch, request)
-    match outcome:
+    match await desk.store.commit(after, batch, request):
         case Committed():
             desk.hints.put(after)
             return Changed(after.version, after, batch)
-        case Answered():
-            return await _replayed(desk, outcome, await load(desk, table.game))
+        case Answered() as answered:
+            return await _replayed(desk, answered, await load(desk, table.game))
         case Conflict(newer):
-            metrics.commit_conflicts.inc()
             return newer
         case Gone():
             raise _gone(desk, table.game)
@@ -120,13 +109,13 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
 
 async def _replayed(desk: Desk, answered: Answered, newest: Table) -> Changed:
     """What the first call with this request id did."""
-    if not answered.same_payload:
-        raise GameError("REQUEST_ID_REUSED", "this request id was used for another call; make a new one for each")
-    batch = await desk.store.batch(newest.game, answered.version)
     desk.hints.put(newest)
-    return Changed(answered.version, newest, batch)
+    if not answered.same_payload:
+        raise reused()
+    return Changed(answered.version, newest, await desk.store.batch(newest.game, answered.version))
 
 
 def _gone(desk: Desk, game: str) -> GameError:
     desk.hints.forget(game)
-    return GameError("GAME_NOT_FOUND", f"there is no game games/{game}, or it has expired", {"game": f"games/{game}"})
+    name = f"games/{game}"
+    return GameError(GameReason.GAME_NOT_FOUND, f"there is no game {name}, or it has expired", {"game": name})

@@ -5,12 +5,13 @@ from base64 import b32encode
 from typing import Final
 
 from engine.errors import BadRules
-from engine.faults import faults
 from engine.rules import RuleSet
-from service.games.change import load, request_of
+from engine.shuffle import SEED_SIZE
+from service.games.change import load
 from service.games.desk import Desk
-from service.games.errors import GameError
-from service.store.store import Created, Exists
+from service.games.fit import faults_at
+from service.games.retries import request_of, reused
+from service.store.outcome import Answered, Created, Exists
 from service.store.table import Batch, Phase, Seat, Table
 
 __all__ = ["create"]
@@ -24,9 +25,9 @@ async def create(
 ) -> Table:
     """Creates a table at which nobody sits, at version 1; a retry gives the table of the first call as it is now.
 
-    Raises BadRules with every fault of the rule set at that number of seats, and REQUEST_ID_REUSED.
+    Raises BadRules with every fault of the rule set at a table of so many seats, and REQUEST_ID_REUSED.
     """
-    found = faults(rules, seat_count)
+    found = faults_at(rules, seat_count)
     if found:
         raise BadRules(found)
     now = desk.now_ms()
@@ -42,16 +43,17 @@ async def create(
         rules=rules,
         seats=(Seat(),) * seat_count,
         secret=desk.chance(32),
-        seeds=(desk.chance(32), desk.chance(32)),
+        seeds=(desk.chance(SEED_SIZE), desk.chance(SEED_SIZE)),
     )
     request = request_of("create", request_id, preset, rules, seat_count, display_name)
-    outcome = await desk.store.create(table, Batch(version=1, time_ms=now, actor=None), request)
-    if isinstance(outcome, Created):
-        desk.hints.put(table)
-        return table
-    if isinstance(outcome, Exists) or not outcome.same_payload:
-        raise GameError("REQUEST_ID_REUSED", "this request id was used for another call; make a new one for each")
-    return await load(desk, table.game)
+    match await desk.store.create(table, Batch(version=1, time_ms=now, actor=None), request):
+        case Created():
+            desk.hints.put(table)
+            return table
+        case Answered(same_payload=True):
+            return await load(desk, table.game)
+        case Answered() | Exists():
+            raise reused()
 
 
 def _id(desk: Desk, request_id: str) -> str:

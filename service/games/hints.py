@@ -12,7 +12,7 @@ __all__ = ["Hints"]
 
 
 class Hints:
-    """The newest table seen of the `size` games touched last."""
+    """The table last seen of each of the `size` games touched last."""
 
     def __init__(self, size: int = 4096) -> None:
         self._size = size

@@ -1,13 +1,13 @@
 """Watching a table: every version in order, without gap or duplicate, as the viewer may see it."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 
 from engine.events import MatchEnded
 from service.games.change import load
 from service.games.desk import Desk
-from service.games.errors import GameError
+from service.games.errors import GameError, GameReason
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
 from service.games.tokens import viewer_of
 from service.observability import metrics
@@ -40,36 +40,26 @@ async def observe(
     SERVER_DRAINING, and the store's errors.
     """
     table = await load(desk, game)
-    viewer = viewer_of(table, token)
-    if after == 0 or after > table.version or epoch not in {"", table.epoch}:
-        yield see(desk, table, viewer)
-        after = table.version
-    while not (table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version):
-        try:
-            async with (
-                desk.store.feed.watch(game, after) as watch,
-                aclosing(_follow(desk, watch, token, viewer, heartbeat_s)) as followed,
-            ):
-                async for seen in followed:
-                    yield seen
-                return
-        except HistoryLost:
-            table = await load(desk, game)
-            viewer = viewer_of(table, token)
+    snapshot = after == 0 or after > table.version or epoch not in {"", table.epoch}
+    while True:
+        viewer = viewer_of(table, token)
+        if snapshot:
             yield see(desk, table, viewer)
             after = table.version
-        except FellBehind as error:
-            raise GameError(
-                "FELL_BEHIND",
-                f"too slow a reader: go on from version {error.last_version}",
-                {"last_version": str(error.last_version)},
-            ) from error
-        except GameGone as error:
-            raise GameError("GAME_NOT_FOUND", f"games/{game} has expired", {"game": f"games/{game}"}) from error
-        except StoreUnavailable as error:
-            if desk.store.feed.closed:
-                raise GameError("SERVER_DRAINING", "the server stops; go on with another") from error
-            raise
+        if table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version:
+            return
+        try:
+            with _refusing(desk, game):
+                async with (
+                    desk.store.feed.watch(game, after) as watch,
+                    aclosing(_follow(desk, watch, token, viewer, heartbeat_s)) as followed,
+                ):
+                    async for seen in followed:
+                        yield seen
+            return
+        except HistoryLost:
+            snapshot = True
+        table = await load(desk, game)
 
 
 async def _follow(
@@ -83,6 +73,8 @@ async def _follow(
             continue
         revoked: GameError | None = None
         if token is not None and _moves_seats(batch):
+            # The table of now will do: seats are numbered anew once, when the match starts, and a token that is
+            # revoked by now sees nothing more whenever that was.
             try:
                 viewer = viewer_of(await load(desk, watch.game), token)
             except GameError as error:
@@ -98,3 +90,20 @@ async def _follow(
 def _moves_seats(batch: Batch) -> bool:
     """Whether a seat may have another number, or another player, from this batch on."""
     return any(isinstance(event, MatchStarted | SeatLeft) for event in batch.events)
+
+
+@contextmanager
+def _refusing(desk: Desk, game: str) -> Iterator[None]:
+    """Turns what ends a watch into what its reader is told, but for a lost history."""
+    try:
+        yield
+    except FellBehind as error:
+        text = f"too slow a reader: go on from version {error.last_version}"
+        raise GameError(GameReason.FELL_BEHIND, text, {"last_version": str(error.last_version)}) from error
+    except GameGone as error:
+        text = f"games/{game} has expired"
+        raise GameError(GameReason.GAME_NOT_FOUND, text, {"game": f"games/{game}"}) from error
+    except StoreUnavailable as error:
+        if desk.store.feed.closed:
+            raise GameError(GameReason.SERVER_DRAINING, "the server stops; go on with another") from error
+        raise

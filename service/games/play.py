@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from engine.events import DealEnded, Event
-from engine.state import Phase as DealPhase
+from engine.shuffle import SEED_SIZE
+from engine.state import Phase as MatchPhase
 from engine.state import State
 from engine.step import next_deal, start, step
 from service.games import standin
@@ -17,8 +18,6 @@ from service.games.desk import Desk
 from service.store.table import MatchAbandoned, MatchStarted, Phase, Table, TableEvent
 
 __all__ = ["begin", "go_on"]
-
-_SEED_SIZE = 32
 
 
 def begin(desk: Desk, table: Table) -> tuple[Table, list[TableEvent | Event]]:
@@ -37,11 +36,11 @@ def go_on(
 ) -> tuple[Table, list[TableEvent | Event]]:
     """The table after a move that led to `match` by `events`, with all that follows from it."""
     happened: list[TableEvent | Event] = list(events)
-    if all(seat.left for seat in table.seats) and match.phase is not DealPhase.MATCH_OVER:
+    if all(seat.left for seat in table.seats) and match.phase is not MatchPhase.MATCH_OVER:
         return replace(table, phase=Phase.ABANDONED, match=match), [*happened, MatchAbandoned()]
-    while match.phase is not DealPhase.MATCH_OVER:
-        if match.phase is DealPhase.DEAL_OVER:
-            after = next_deal(match, desk.chance(_SEED_SIZE))
+    while match.phase is not MatchPhase.MATCH_OVER:
+        if match.phase is MatchPhase.DEAL_OVER:
+            after = next_deal(match, desk.chance(SEED_SIZE))
         elif table.seats[match.turn].left:
             after = step(match, match.turn, standin.choose(match))
         else:
@@ -52,6 +51,6 @@ def go_on(
     return replace(
         table,
         match=match,
-        phase=Phase.FINISHED if match.phase is DealPhase.MATCH_OVER else Phase.PLAYING,
+        phase=Phase.FINISHED if match.phase is MatchPhase.MATCH_OVER else Phase.PLAYING,
         last_deal=ended[-1] if ended else table.last_deal,
     ), happened

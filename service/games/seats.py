@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from engine.events import Event
-from service.games.change import Decision, change, request_of
+from service.games.change import Decision, change
 from service.games.desk import Desk
-from service.games.errors import GameError
+from service.games.errors import GameError, GameReason, game_over
 from service.games.play import begin, go_on
+from service.games.retries import request_of, seat_request
 from service.games.seen import SeenTable, see
 from service.games.tokens import hash_of, new_token, seat_of
 from service.store.table import Phase, Seat, SeatJoined, SeatLeft, Table, TableEvent
@@ -28,18 +29,16 @@ class Joined:
 async def join(desk: Desk, game: str, *, display_name: str, seat: int | None, request_id: str) -> Joined:
     """Takes the seat, or the lowest free one; the match starts when it was the last.
 
-    Raises GAME_NOT_OPEN, GAME_FULL and SEAT_TAKEN. A retry gives the same seat and token; TOKEN_INVALID if the seat was
-    left since.
+    Raises GAME_NOT_OPEN and SEAT_TAKEN. A retry gives the same token, and the seat by its number of now; TOKEN_INVALID
+    if the seat was left since.
     """
-    request_id = request_id.lower() or desk.chance(16).hex()
+    salt = request_id.lower() or desk.chance(16).hex()
 
     def decide(table: Table) -> Decision:
         _must_be_open(table)
         taken = _free_seat(table, seat)
         seats = list(table.seats)
-        seats[taken] = Seat(
-            taken=True, display_name=display_name, token_hash=hash_of(new_token(table.secret, request_id))
-        )
+        seats[taken] = Seat(taken=True, display_name=display_name, token_hash=hash_of(new_token(table.secret, salt)))
         after = replace(table, seats=tuple(seats))
         events: list[TableEvent | Event] = [SeatJoined(taken, display_name)]
         if all(other.taken for other in seats):
@@ -48,7 +47,7 @@ async def join(desk: Desk, game: str, *, display_name: str, seat: int | None, re
         return Decision(after, taken, tuple(events))
 
     changed = await change(desk, game, request_of("join", request_id, display_name, seat), decide)
-    token = new_token(changed.table.secret, request_id)
+    token = new_token(changed.table.secret, salt)
     return Joined(seat_of(changed.table, token), token, changed.table)
 
 
@@ -62,19 +61,16 @@ async def leave(desk: Desk, game: str, token: str | None, *, request_id: str) ->
     def decide(table: Table) -> Decision:
         number = seat_of(table, token)
         seats = list(table.seats)
-        events: list[TableEvent | Event] = [SeatLeft(number)]
         if table.phase is Phase.OPEN:
             seats[number] = Seat()
-            return Decision(replace(table, seats=tuple(seats)), number, tuple(events))
+            return Decision(replace(table, seats=tuple(seats)), number, (SeatLeft(number),))
         if table.phase is not Phase.PLAYING or table.match is None:
-            raise _over(table)
+            raise game_over(table)
         seats[number] = replace(seats[number], token_hash=b"", left=True)
-        after, followed = go_on(desk, replace(table, seats=tuple(seats)), table.match, ())
-        return Decision(after, number, (*events, *followed))
+        after, events = go_on(desk, replace(table, seats=tuple(seats)), table.match, [SeatLeft(number)])
+        return Decision(after, number, tuple(events))
 
-    # The request is known by the token, not by the seat: its retry comes when the token is no longer valid.
-    caller = hash_of(token).hex()[:16] if token else ""
-    changed = await change(desk, game, request_of(caller, request_id, "leave"), decide)
+    changed = await change(desk, game, seat_request(token, request_id, "leave"), decide)
     return changed.table
 
 
@@ -90,41 +86,30 @@ async def start(desk: Desk, game: str, token: str | None, *, request_id: str) ->
         players = sum(seat.taken for seat in table.seats)
         if players < table.rules.seats[0]:
             raise GameError(
-                "TOO_FEW_PLAYERS",
+                GameReason.TOO_FEW_PLAYERS,
                 f"{players} at the table, and the rule set needs {table.rules.seats[0]}",
                 {"players": str(players), "least": str(table.rules.seats[0])},
             )
         after, events = begin(desk, table)
         return Decision(after, number, tuple(events))
 
-    caller = hash_of(token).hex()[:16] if token else ""
-    changed = await change(desk, game, request_of(caller, request_id, "start"), decide)
+    changed = await change(desk, game, seat_request(token, request_id, "start"), decide)
     return see(desk, changed.table, seat_of(changed.table, token))
 
 
 def _must_be_open(table: Table) -> None:
     if table.phase is not Phase.OPEN:
-        raise GameError(
-            "GAME_NOT_OPEN", f"the table does not wait for players: it is {table.phase}", {"state": table.phase}
-        )
+        text = f"the table does not wait for players: it is {table.phase}"
+        raise GameError(GameReason.GAME_NOT_OPEN, text, {"state": table.phase})
 
 
 def _free_seat(table: Table, wanted: int | None) -> int:
-    """The seat wanted, or the lowest free one."""
+    """The seat wanted, or the lowest free one. An open table has one: with its last seat the match begins."""
     free = [number for number, seat in enumerate(table.seats) if not seat.taken]
-    if not free:
-        raise GameError("GAME_FULL", "no seat is free")
     if wanted is None:
         return free[0]
     if wanted not in free:
-        text = (
-            f"seat {wanted} is taken"
-            if wanted < len(table.seats)
-            else f"there are {len(table.seats)} seats, counted from 0"
-        )
-        raise GameError("SEAT_TAKEN", text, {"seat": str(wanted), "free_seats": " ".join(map(str, free))})
+        count = len(table.seats)
+        text = f"seat {wanted} is taken" if wanted < count else f"there are {count} seats, counted from 0"
+        raise GameError(GameReason.SEAT_TAKEN, text, {"seat": str(wanted), "free_seats": " ".join(map(str, free))})
     return wanted
-
-
-def _over(table: Table) -> GameError:
-    return GameError("GAME_OVER", f"the table is closed: the match is {table.phase}", {"state": table.phase})

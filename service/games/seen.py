@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from msgspec.structs import replace
-
 from engine.events import DealEnded, Event
-from engine.rules import RuleSet, hand_size_for, packs_for
+from engine.rules import RuleSet
 from engine.view import View, redact, view
 from service.games.desk import Desk
-from service.store.table import Batch, Phase, Table, TableEvent
+from service.games.fit import settled
+from service.store.table import Batch, Phase, Seat, Table, TableEvent
 
 __all__ = ["SeatState", "SeenBatch", "SeenSeat", "SeenTable", "see", "see_batch", "see_events"]
 
@@ -66,8 +65,6 @@ class SeenBatch:
 def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
     """The table as the seat `viewer`, or a spectator (None), may see it."""
     match = table.match
-    players = len(table.seats)
-    rules = replace(table.rules, packs=packs_for(table.rules, players), hand_size=hand_size_for(table.rules, players))
     return SeenTable(
         viewer=viewer,
         game=table.game,
@@ -79,8 +76,8 @@ def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
         updated_ms=table.updated_ms,
         expires_ms=table.updated_ms + desk.store.lifetime_ms(table.phase),
         preset=table.preset,
-        rules=rules,
-        seats=tuple(SeenSeat(_state(seat.taken, seat.left), seat.display_name) for seat in table.seats),
+        rules=settled(table.rules, len(table.seats)),
+        seats=tuple(SeenSeat(_state(seat), seat.display_name) for seat in table.seats),
         commitment=hashlib.sha256(table.seeds[0]).digest() if table.seeds else None,
         view=view(match, viewer) if match else None,
         last_deal=table.last_deal,
@@ -97,5 +94,7 @@ def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tupl
     return tuple(event if isinstance(event, TableEvent) else redact(event, viewer) for event in events)
 
 
-def _state(taken: bool, left: bool) -> SeatState:
-    return SeatState.LEFT if left else SeatState.TAKEN if taken else SeatState.FREE
+def _state(seat: Seat) -> SeatState:
+    if seat.left:
+        return SeatState.LEFT
+    return SeatState.TAKEN if seat.taken else SeatState.FREE

@@ -10,7 +10,7 @@ import hmac
 from base64 import urlsafe_b64encode
 from typing import Final
 
-from service.games.errors import GameError
+from service.games.errors import GameError, GameReason
 from service.store.table import Table
 
 __all__ = ["hash_of", "new_token", "seat_of", "viewer_of"]
@@ -34,7 +34,7 @@ def seat_of(table: Table, token: str | None) -> int:
     """The seat that the token belongs to. Raises TOKEN_REQUIRED without one, TOKEN_INVALID for any other."""
     seat = viewer_of(table, token)
     if seat is None:
-        raise GameError("TOKEN_REQUIRED", "this call needs a seat's token: authorization: Bearer TOKEN")
+        raise GameError(GameReason.TOKEN_REQUIRED, "this call needs a seat's token: authorization: Bearer TOKEN")
     return seat
 
 
@@ -46,4 +46,4 @@ def viewer_of(table: Table, token: str | None) -> int | None:
     for number, seat in enumerate(table.seats):
         if seat.token_hash and hmac.compare_digest(seat.token_hash, digest):
             return number
-    raise GameError("TOKEN_INVALID", "the token is none of this table's, or was revoked")
+    raise GameError(GameReason.TOKEN_INVALID, "the token is none of this table's, or was revoked")

@@ -6,36 +6,11 @@ Requests are checked before (`service.api.calls`), so that only what the protos 
 from collections.abc import Iterable
 
 from rummy.v1 import action_pb2 as pb
-from rummy.v1 import card_pb2
 
-from engine.actions import Action, Discard, Draw, End, LayDown, LayOff, MeldKind, Pass, SwapJoker, Take
-from engine.cards import JOKER, text
+from engine.actions import Action, Discard, Draw, LayDown, LayOff, Pass, SwapJoker, Take
+from service.api.convert.cards import CARDS, ENDS, KINDS, NUMBERS, texts
 
-__all__ = ["CARDS", "ENDS", "KINDS", "action_from", "action_to", "cards_from", "texts"]
-
-CARDS = tuple(text((card,)) for card in range(JOKER + 1))
-"""The text of each card."""
-
-KINDS = {
-    None: card_pb2.MELD_KIND_UNSPECIFIED,
-    MeldKind.SET: card_pb2.MELD_KIND_SET,
-    MeldKind.RUN: card_pb2.MELD_KIND_RUN,
-}
-ENDS = {None: card_pb2.END_UNSPECIFIED, End.LOW: card_pb2.END_LOW, End.HIGH: card_pb2.END_HIGH}
-
-_NUMBERS = {name: card for card, name in enumerate(CARDS)}
-_KINDS_FROM = {number: kind for kind, number in KINDS.items()}
-_ENDS_FROM = {number: end for end, number in ENDS.items()}
-
-
-def texts(cards: Iterable[int]) -> list[str]:
-    """The cards as the API writes them."""
-    return [CARDS[card] for card in cards]
-
-
-def cards_from(names: Iterable[str]) -> bytes:
-    """The cards with these names."""
-    return bytes(_NUMBERS[name] for name in names)
+__all__ = ["action_from", "action_to"]
 
 
 def action_from(message: pb.Action) -> Action:
@@ -46,14 +21,14 @@ def action_from(message: pb.Action) -> Action:
         case "take":
             return Take(message.take.count)
         case "lay_down":
-            return LayDown(cards_from(message.lay_down.cards), _KINDS_FROM[message.lay_down.kind])
+            return LayDown(_cards(message.lay_down.cards), _KINDS[message.lay_down.kind])
         case "lay_off":
             lay_off = message.lay_off
-            return LayOff(lay_off.meld, cards_from(lay_off.cards), _ENDS_FROM[lay_off.end])
+            return LayOff(lay_off.meld, _cards(lay_off.cards), _ENDS[lay_off.end])
         case "swap_joker":
-            return SwapJoker(message.swap_joker.meld, _NUMBERS[message.swap_joker.card])
+            return SwapJoker(message.swap_joker.meld, NUMBERS[message.swap_joker.card])
         case "discard":
-            return Discard(_NUMBERS[message.discard.card])
+            return Discard(NUMBERS[message.discard.card])
         case "pass":
             return Pass()
         case None:
@@ -79,3 +54,11 @@ def action_to(action: Action) -> pb.Action:
             message = pb.Action()
             getattr(message, "pass").SetInParent()
             return message
+
+
+_KINDS = {number: kind for kind, number in KINDS.items()}
+_ENDS = {number: end for end, number in ENDS.items()}
+
+
+def _cards(names: Iterable[str]) -> bytes:
+    return bytes(NUMBERS[name] for name in names)

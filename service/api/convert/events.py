@@ -1,5 +1,7 @@
 """Events as messages. What comes here is redacted already (`service.games.seen`)."""
 
+from collections.abc import Sequence
+
 from google.protobuf import timestamp_pb2
 from rummy.v1 import event_pb2 as pb
 
@@ -23,7 +25,7 @@ from engine.events import (
     TookPile,
     TurnStarted,
 )
-from service.api.convert.actions import CARDS, KINDS, texts
+from service.api.convert.cards import CARDS, KINDS, texts
 from service.games.seen import SeenBatch
 from service.store import table
 
@@ -82,7 +84,7 @@ def event_to(event: table.TableEvent | events.Event) -> pb.Event:
         case DealEnded():
             return pb.Event(deal_ended=deal_result_to(event))
         case MatchEnded():
-            return pb.Event(match_ended=match_ended_to(event))
+            return pb.Event(match_ended=match_ended_to(event.winners, event.totals, event.settlement))
         case _:
             return _move_to(event)
 
@@ -102,9 +104,9 @@ def deal_result_to(event: DealEnded) -> pb.DealResult:
     )
 
 
-def match_ended_to(event: MatchEnded) -> pb.Event.MatchEnded:
-    """How the match ended."""
-    return pb.Event.MatchEnded(winners=event.winners, scores=event.totals, settlement=event.settlement)
+def match_ended_to(winners: Sequence[int], totals: Sequence[int], settlement: Sequence[int]) -> pb.Event.MatchEnded:
+    """How the match ended: the seats that won, each seat's total, and what each receives."""
+    return pb.Event.MatchEnded(winners=winners, scores=totals, settlement=settlement)
 
 
 def _deal_started(event: DealStarted) -> pb.Event.DealStarted:

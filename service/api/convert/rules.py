@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
+from google.protobuf.message import Message
 from rummy.v1 import rule_set_pb2 as pb
 
 from engine.errors import BadRules, Fault
@@ -21,23 +22,21 @@ Override = bool | int | str | list[int]
 _FIELDS: Final[Mapping[str, FieldDescriptor]] = {
     name: field for name, field in pb.RuleSet.DESCRIPTOR.fields_by_name.items() if name in RuleSet.__struct_fields__
 }
-_MAY_LACK: Final = frozenset({"packs", "hand_size", "stake", "carry_over", "one_winner"})
-"""Fields that a rule set without a preset may leave out:
-
-decided by the number of players, or only of games with a pool.
-"""
+_OF_A_POOL: Final = frozenset({"stake", "carry_over", "one_winner"})
+"""What a rule set without a preset may leave out where there is no pool; `engine.faults` asks for them where one is."""
 
 
 def rules_from(message: pb.RuleSet) -> RuleSet:
     """The rule set that the message names: a preset with the fields that differ, or all fields.
 
-    Raises BadRules where the preset is unknown, or there is none and fields are missing. It may be unplayable in other
-    ways.
+    What a preset leaves to the number of players (packs, hand size) follows that preset's custom, so without a preset
+    these have to be given, too. Raises BadRules where the preset is unknown, or there is none and fields are missing.
+    The rule set may be unplayable in other ways.
     """
     overrides = _overrides_from(message)
     if message.preset:
         return complete(message.preset, overrides)
-    missing = [name for name in _FIELDS if name not in overrides and name not in _MAY_LACK]
+    missing = [name for name in _FIELDS if name not in overrides and name not in _OF_A_POOL]
     if missing:
         text = "is missing: name a preset, or give all fields"
         raise BadRules([Fault(name, "MISSING", text) for name in missing])
@@ -62,6 +61,7 @@ def rule_set_to(rules: RuleSet, preset: str) -> pb.RuleSet:
 
 def _overrides_from(message: pb.RuleSet) -> dict[str, Override]:
     """The fields that the message gives."""
+    plain: Message = message  # its own type knows its fields' names too well for a loop over them
     found: dict[str, Override] = {}
     for name, field in _FIELDS.items():
         if name == "seats":
@@ -70,10 +70,9 @@ def _overrides_from(message: pb.RuleSet) -> dict[str, Override]:
         elif field.enum_type:
             number = getattr(message, name)
             if number:
-                found[name] = (
-                    field.enum_type.values_by_number[number].name.removeprefix(_prefix(field.enum_type)).lower()
-                )
-        elif message.HasField(name):  # type: ignore[arg-type]
+                value = field.enum_type.values_by_number[number].name
+                found[name] = value.removeprefix(_prefix(field.enum_type)).lower()
+        elif plain.HasField(name):
             found[name] = getattr(message, name)
     return found
 

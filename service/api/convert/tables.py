@@ -5,8 +5,8 @@ from rummy.v1 import game_pb2 as pb
 
 from engine.state import Meld, Phase
 from engine.view import Summary, View
-from service.api.convert.actions import CARDS, ENDS, KINDS, texts
-from service.api.convert.events import deal_result_to, timestamp
+from service.api.convert.cards import CARDS, ENDS, KINDS, texts
+from service.api.convert.events import deal_result_to, match_ended_to, timestamp
 from service.api.convert.rules import rule_set_to
 from service.games.seen import SeatState, SeenTable
 from service.store.table import Phase as TablePhase
@@ -113,6 +113,4 @@ def _options(options: Summary) -> view_pb2.Options:
 def _result(view: View) -> event_pb2.Event.MatchEnded | None:
     if view.match is None:
         return None
-    return event_pb2.Event.MatchEnded(
-        winners=view.match.winners, scores=[seat.score for seat in view.seats], settlement=view.match.settlement
-    )
+    return match_ended_to(view.match.winners, [seat.score for seat in view.seats], view.match.settlement)
