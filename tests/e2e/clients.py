@@ -194,11 +194,14 @@ class GrpcClient(Client):
 
     front = "grpc"
 
-    def __init__(self, server: Rummyd, token: str | None = None) -> None:
+    def __init__(self, server: Rummyd, token: str | None = None, *, read_ahead: bool = True) -> None:
+        """Without `read_ahead` nothing is taken from the network before it is asked for."""
         super().__init__(server, token)
         # No pool shared with other channels, and a server that comes back is found again soon.
         backoff = [(f"grpc.{which}_reconnect_backoff_ms", 100) for which in ("initial", "min", "max")]
         options = [("grpc.use_local_subchannel_pool", 1), *backoff]
+        if not read_ahead:
+            options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1)]
         self._channel = grpc.aio.insecure_channel(server.grpc, options=options)
 
     async def close(self) -> None:
@@ -261,6 +264,8 @@ class RestClient(Client):
         super().__init__(server, token)
         self.last_event_id = ""
         """What the next stream resumes by, if anything: as a browser does."""
+        self.last_status = 0
+        """The HTTP status of the last answer."""
         self._http = httpx.AsyncClient(base_url=server.rest, timeout=LONGEST_S, trust_env=False, verify=_NO_TLS)
 
     async def close(self) -> None:
@@ -274,7 +279,7 @@ class RestClient(Client):
         self._hear(response)
         self.heard += response.content
         if response.status_code != 200:
-            raise _failure_in(response.content, response.status_code)
+            raise failure_in(response.content, response.status_code)
         return json_format.Parse(response.content, answer())
 
     async def _observe(self, request: pb.ObserveRequest) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
@@ -297,7 +302,7 @@ class RestClient(Client):
         if response.status_code == 204:
             return
         if response.status_code != 200:
-            raise _failure_in(await response.aread(), response.status_code)
+            raise failure_in(await response.aread(), response.status_code)
         assert response.headers["content-type"] == "text/event-stream"
         buffer = b""
         async for data in response.aiter_bytes():
@@ -311,7 +316,7 @@ class RestClient(Client):
                     case "end":
                         return
                     case "error":
-                        raise _failure_in(event["data"].encode())
+                        raise failure_in(event["data"].encode())
                     case name:
                         message = json_format.Parse(event["data"], pb.ObserveResponse())
                         assert message.WhichOneof("message") == name
@@ -333,6 +338,7 @@ class RestClient(Client):
         return self._http.build_request(verb, path, json=values, headers=headers)
 
     def _hear(self, response: httpx.Response) -> None:
+        self.last_status = response.status_code
         for name, value in response.headers.raw:
             self.heard += name + b": " + value + b"\n"
 
@@ -377,7 +383,7 @@ def failure_of(code: str, text: str, details: Iterable[Any]) -> Failure:
     return Failure(code, info.reason, text, dict(info.metadata), tuple(fields))
 
 
-def _failure_in(body: bytes, http_status: int | None = None) -> Failure:
+def failure_in(body: bytes, http_status: int | None = None) -> Failure:
     """The failure in the body of AIP-193, which must tell the same status as HTTP does."""
     error = json.loads(body)["error"]
     assert http_status in (None, error["code"])

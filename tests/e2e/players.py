@@ -120,7 +120,7 @@ class Watcher:
         self.snapshots: list[Game] = []
         self.batches: list[EventBatch] = []
         self.resumed = 0
-        self.heard = asyncio.Event()
+        self._heard = asyncio.Event()
         self._name = name
         self._after = after
         self._patient = patient
@@ -136,21 +136,25 @@ class Watcher:
         async with asyncio.timeout(LONGEST_S):
             await self._task
 
+    async def told(self) -> None:
+        """Waits for another message. Raises what the stream ended with instead."""
+        self._heard.clear()
+        await self.begun()
+
     async def begun(self) -> None:
-        """Waits for its first message. Raises what the stream ended with instead."""
-        first = asyncio.create_task(self.heard.wait())
+        """Waits for the first message. Raises what the stream ended with instead."""
+        heard = asyncio.create_task(self._heard.wait())
         async with asyncio.timeout(LONGEST_S):
-            await asyncio.wait([first, self._task], return_when=asyncio.FIRST_COMPLETED)
-        first.cancel()
-        if self._task.done():
+            await asyncio.wait([heard, self._task], return_when=asyncio.FIRST_COMPLETED)
+        if not heard.done():
+            heard.cancel()
             await self._task
+            raise AssertionError("the stream has ended")
 
     async def stop(self) -> None:
         """Hangs up."""
         self._task.cancel()
-        await asyncio.wait([self._task])
-        if not self._task.cancelled() and self._task.exception() is None:
-            return
+        await asyncio.gather(self._task, return_exceptions=True)
 
     async def _follow(self) -> None:
         while True:
@@ -172,7 +176,7 @@ class Watcher:
             case "batch":
                 assert self.version in (0, message.batch.version - 1), "a gap, or something twice"
                 self.batches.append(message.batch)
-        self.heard.set()
+        self._heard.set()
 
 
 @asynccontextmanager
