@@ -127,6 +127,11 @@ class Store:
         """At most about `limit` games in which something was due at this time, the longest overdue first."""
         return await self._listing.due(now_ms, limit)
 
+    def lifetime_ms(self, phase: Phase) -> int:
+        """How long a table of this phase is kept after its last commit, in ms."""
+        seconds = {Phase.OPEN: self._options.keep_open_s, Phase.PLAYING: self._options.keep_playing_s}
+        return seconds.get(phase, self._options.keep_over_s) * 1000
+
     async def _check_server(self) -> None:
         """Refuse a server without sharded channels, which `commit.lua` needs. Valkey tells the Redis that it equals."""
         info = cast(dict[str, object], await self._link.call("ping", lambda: self._link.client.info("server")))
@@ -159,11 +164,6 @@ class Store:
         names = [keys.game, keys.history, keys.open, keys.due]
         reply = cast(list[bytes], await self._link.call("commit", lambda: self._script(keys=names, args=arguments)))
         return _outcome(reply, table, request)
-
-    def lifetime_ms(self, phase: Phase) -> int:
-        """How long a table of this phase is kept after its last commit, in ms."""
-        seconds = {Phase.OPEN: self._options.keep_open_s, Phase.PLAYING: self._options.keep_playing_s}
-        return seconds.get(phase, self._options.keep_over_s) * 1000
 
 
 def _field(request: Request) -> str:
