@@ -1,10 +1,11 @@
 """What must be true of a match when it is over, by what its watchers were told.
 
-for name, faults in checks(…): …      each with the faults that it found; none: it holds
+for name, faults in checks(played): …      each with the faults that it found; none: it holds
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rummy.v1.event_pb2 import Event
 from rummy.v1.game_pb2 import Game
@@ -14,16 +15,25 @@ from clients.demo import fairness
 from clients.demo.table import Table
 from clients.demo.watcher import Watcher
 
-__all__ = ["checks"]
+__all__ = ["Played", "checks"]
 
 
-def checks(
-    created: Game, watchers: Sequence[Watcher], views: Sequence[View], final: Game
-) -> list[tuple[str, list[str]]]:
-    """Every check, in words, with the faults that it found.
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A match that was played: the table as it was created, what watchers were told, and what is seen at the end.
 
-    `created` is the table as it was created, `views` what each seat sees at the end, `final` what a spectator does.
+    `views` are what each seat sees, `final` what a spectator does.
     """
+
+    created: Game
+    watchers: Sequence[Watcher]
+    views: Sequence[View]
+    final: Game
+
+
+def checks(played: Played) -> list[tuple[str, list[str]]]:
+    """Every check, in words, with the faults that it found."""
+    created, watchers, final = played.created, played.watchers, played.final
     first, *others = watchers
     events = [event for batch in first.batches for event in batch.events]
     deals = list(_deals(events))
@@ -34,7 +44,7 @@ def checks(
         "both watchers saw the same events": _each(others, lambda other: _differences(first, other)),
         "no watcher was shown a hand, a drawn card or a seed before its time": _each(watchers, _leaks),
         "the events alone lead to the table that the server shows": _drawn(first).differs(final.view),
-        "every seat knows the same scores": _disagreements(views, final),
+        "every seat knows the same scores": _disagreements(played.views, final),
         "every deal was shuffled by the seed that its commitment names": _broken_promises(created, deals),
         "every card was the one that the seed put there": _stacked(final, deals),
     }

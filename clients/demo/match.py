@@ -15,8 +15,8 @@ from rummy.v1.game_pb2 import Game
 from rummy.v1.rule_set_pb2 import RuleSet
 
 from clients.api import Api
-from clients.demo.checks import checks
-from clients.demo.player import Player, join
+from clients.demo.checks import Played, checks
+from clients.demo.player import join
 from clients.demo.rummyd import Rummyd, rummyd
 from clients.demo.screen import Screen
 from clients.demo.watcher import Watcher
@@ -24,7 +24,7 @@ from clients.over_grpc import GrpcApi
 from clients.over_rest import RestApi
 from clients.retry import retried
 
-__all__ = ["Options", "play_match"]
+__all__ = ["Match", "Options", "play_match"]
 
 KILLED_AT: Final = 16
 """The version at which the server is killed, where it shall be: in the second round of four seats."""
@@ -57,22 +57,33 @@ async def play_match(options: Options, screen: Screen) -> bool:
         by_rest = await stack.enter_async_context(RestApi(rest))
         screen.say(f"rummyd at {grpc} (gRPC) and {rest} (REST)" + (f", process {server.pid}" if server else ""), "dim")
         created = await _create(by_grpc, options)
-        match = _Match(created, by_grpc, by_rest, server, screen, kill=options.kill)
-        return await match.play(options)
+        match = Match(created, by_grpc, by_rest, screen, server, kill=options.kill)
+        played = await match.play(options.seats, options.pace_s)
+        return _report(played, screen, match.kill_check())
 
 
-class _Match:
-    """One match: watchers first, then the seats, so that nothing happens unseen."""
+class Match:
+    """One match: watchers first, then the seats, so that nothing happens unseen.
+
+    `server` is kept alive meanwhile, and with `kill` killed once; without it the server is somebody else's.
+    """
 
     def __init__(
-        self, created: Game, by_grpc: Api, by_rest: Api, server: Rummyd | None, screen: Screen, *, kill: bool
+        self,
+        created: Game,
+        by_grpc: Api,
+        by_rest: Api,
+        screen: Screen,
+        server: Rummyd | None = None,
+        *,
+        kill: bool = False,
     ) -> None:
         self._created, self._by_grpc, self._by_rest = created, by_grpc, by_rest
         self._server, self._screen = server, screen
         self._to_kill, self._killed_at, self._version = kill, 0, 0
 
-    async def play(self, options: Options) -> bool:
-        """Plays and checks."""
+    async def play(self, seats: int, pace_s: float = 0.0) -> Played:
+        """Plays to the end. Seats take turns in the way they speak: gRPC, REST, gRPC …"""
         name = self._created.name
         watchers = [Watcher(self._by_rest, "SSE"), Watcher(self._by_grpc, "gRPC")]
         async with asyncio.TaskGroup() as tasks:
@@ -85,30 +96,23 @@ class _Match:
             for watcher in watchers:
                 await watcher.seated.wait()
             players = [
-                await join(self._by_rest if seat % 2 else self._by_grpc, name, _NAMES[seat], options.pace_s)
-                for seat in range(options.seats)
+                await join(self._by_rest if seat % 2 else self._by_grpc, name, _NAMES[seat], pace_s)
+                for seat in range(seats)
             ]
             at_work += [tasks.create_task(player.play()) for player in players]
             await asyncio.wait(at_work)
+            views = [await player.view() for player in players]
+            final = await retried(partial(self._by_rest.get_game, pb.GetGameRequest(name=name)))
             if keeper:
                 keeper.cancel()
-        return await self._check(watchers, players)
+        return Played(self._created, watchers, views, final)
 
-    async def _check(self, watchers: list[Watcher], players: list[Player]) -> bool:
-        final = await retried(partial(self._by_rest.get_game, pb.GetGameRequest(name=self._created.name)))
-        views = [await player.view() for player in players]
-        self._screen.rest()
-        self._screen.say(f"The match is over after {final.version} versions.", "bold")
-        found = checks(self._created, watchers, views, final)
-        if self._to_kill:
-            late = [] if self._killed_at else [f"it ended at version {final.version}, before the server was killed"]
-            found.append((f"the match outlived the server that was killed at version {self._killed_at}", late))
-        for name, faults in found:
-            self._screen.check(name, faults)
-        for seat, player in zip(final.seats, views, strict=True):
-            won = " and wins" if player.seat in final.view.result.winners else ""
-            self._screen.say(f"  {seat.display_name:<6} scored {final.view.result.scores[player.seat]}{won}")
-        return not any(faults for _, faults in found)
+    def kill_check(self) -> list[tuple[str, list[str]]]:
+        """The check that is made only where the server shall be killed: that it was, in the middle of the match."""
+        if not self._to_kill:
+            return []
+        late = [] if self._killed_at else [f"it ended at version {self._version}, before the server was killed"]
+        return [(f"the match outlived the server that was killed at version {self._killed_at}", late)]
 
     def _hear(self, news: Game | EventBatch) -> None:
         self._version = news.version
@@ -125,6 +129,20 @@ class _Match:
         how = f"was killed by {Signals(status).name}" if status == SIGKILL else f"ended with {status}"
         again = f"rummyd {how} at version {self._version}, and is back on the same ports"
         self._screen.say(f"      {again}, process {self._server.pid if self._server else 0}", "yellow")
+
+
+def _report(played: Played, screen: Screen, further: list[tuple[str, list[str]]]) -> bool:
+    """Shows what came of a match and of each check. Gives whether all is well."""
+    result = played.final.view.result
+    screen.rest()
+    screen.say(f"The match is over after {played.final.version} versions.", "bold")
+    found = [*checks(played), *further]
+    for name, faults in found:
+        screen.check(name, faults)
+    for number, seat in enumerate(played.final.seats):
+        won = " and wins" if number in result.winners else ""
+        screen.say(f"  {seat.display_name:<6} scored {result.scores[number]}{won}")
+    return not any(faults for _, faults in found)
 
 
 async def _create(api: Api, options: Options) -> Game:

@@ -1,0 +1,152 @@
+"""What the REST client makes of answers, whole and broken."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from rummy.v1 import game_service_pb2 as pb
+
+from clients.api import CallError
+from clients.over_rest import RestApi
+
+REFUSAL = {
+    "error": {
+        "code": 409,
+        "status": "ABORTED",
+        "message": "the game is at version 3, not 1",
+        "details": [
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "VERSION_MISMATCH",
+                "domain": "rummyd",
+                "metadata": {"current_version": "3"},
+            }
+        ],
+    }
+}
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+@contextmanager
+def answering(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> Iterator[RestApi]:
+    """A client whose server is `answer`."""
+    client = httpx.AsyncClient
+
+    def mocked(**options: object) -> httpx.AsyncClient:
+        return client(base_url="http://rummyd", transport=httpx.MockTransport(answer))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(httpx, "AsyncClient", mocked)
+        yield RestApi("http://rummyd")
+
+
+async def streamed(api: RestApi, **request: object) -> list[pb.ObserveResponse]:
+    return [message async for message in api.observe(pb.ObserveRequest(name="games/a", **request))]  # type: ignore[arg-type]
+
+
+def chunks(*parts: bytes | Exception) -> Callable[[httpx.Request], httpx.Response]:
+    """A stream that arrives in these parts."""
+
+    async def body() -> AsyncIterator[bytes]:
+        for part in parts:
+            if isinstance(part, Exception):
+                raise part
+            yield part
+
+    return lambda _request: httpx.Response(200, content=body())
+
+
+async def test_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events are read wherever the network cuts them, with every character that a name may hold."""
+    name = "A\u2028da\x85"
+    joined = {"batch": {"version": 2, "events": [{"seatJoined": {"seat": 0, "displayName": name}}]}}
+    wire = (
+        "retry: 1000\n\nid: e.2\nevent: batch\ndata: "
+        + json.dumps(joined, ensure_ascii=False)
+        + '\n\n: a comment\n\nevent: heartbeat\ndata: {"heartbeat":{"version":2}}\n\nevent: end\ndata: {}\n\n'
+    ).encode()
+    for size in (1, 7, len(wire)):
+        parts = [wire[start : start + size] for start in range(0, len(wire), size)]
+        with answering(monkeypatch, chunks(*parts)) as api:
+            batch, beat = await streamed(api)
+        assert batch.batch.events[0].seat_joined.display_name == name
+        assert beat.heartbeat.version == 2
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [b'event: batch\ndata: {"batch":{"version":2}}\n\n'],
+        [b'event: batch\ndata: {"batch":{"version":2}}\n\nevent: ba', httpx.RemoteProtocolError("cut off")],
+    ],
+    ids=["closed", "broken"],
+)
+async def test_a_stream_without_end(parts: list[bytes | Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that ends without the event `end` was lost, and is worth going on with."""
+    with answering(monkeypatch, chunks(*parts)) as api:
+        stream = api.observe(pb.ObserveRequest(name="games/a"))
+        assert (await anext(stream)).batch.version == 2
+        with pytest.raises(CallError) as raised:
+            await anext(stream)
+    assert (raised.value.code, raised.value.worth_a_retry) == ("UNAVAILABLE", True)
+
+
+async def test_an_error_in_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event `error` is the error that its data tells."""
+    wire = b"event: error\ndata: " + json.dumps(REFUSAL).encode() + b"\n\n"
+    with answering(monkeypatch, chunks(wire)) as api, pytest.raises(CallError) as raised:
+        await streamed(api)
+    assert raised.value.reason == "VERSION_MISMATCH"
+
+
+async def test_nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that is resumed by the id of the last event, and has nothing left to tell, ends well."""
+    asked: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("last-event-id"))
+        return httpx.Response(204)
+
+    with answering(monkeypatch, answer) as api:
+        assert await streamed(api) == []
+        assert await streamed(api, after=7) == []
+        assert await streamed(api, after=7, epoch="e") == []
+    assert asked == [None, "7", "e.7"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "reason"),
+    [
+        (409, json.dumps(REFUSAL).encode(), "ABORTED", "VERSION_MISMATCH"),
+        (502, b"<html>Bad Gateway</html>", "UNAVAILABLE", ""),
+        (503, b"[]", "UNAVAILABLE", ""),
+        (404, b'{"error": "no such page"}', "UNKNOWN", ""),
+    ],
+)
+async def test_errors(status: int, body: bytes, code: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's errors are told as it tells them; what a proxy makes up in its place is worth a retry."""
+    with answering(monkeypatch, lambda _request: httpx.Response(status, content=body)) as api:
+        for call in (api.get_game(pb.GetGameRequest(name="games/a")), streamed(api)):
+            with pytest.raises(CallError) as raised:
+                await call
+            assert (raised.value.code, raised.value.reason) == (code, reason)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(httpx.ConnectError("refused"), "UNAVAILABLE"), (httpx.ReadTimeout("too slow"), "DEADLINE_EXCEEDED")],
+)
+async def test_no_answer(error: Exception, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that cannot be reached, or does not answer, is worth a retry."""
+
+    def answer(_request: httpx.Request) -> httpx.Response:
+        raise error
+
+    with answering(monkeypatch, answer) as api:
+        for call in (api.get_game(pb.GetGameRequest(name="games/a")), streamed(api)):
+            with pytest.raises(CallError) as raised:
+                await call
+            assert (raised.value.code, raised.value.worth_a_retry) == (code, True)

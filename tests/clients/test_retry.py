@@ -1,0 +1,119 @@
+"""Calls and streams that outlive what the network does to them."""
+
+from collections.abc import AsyncGenerator, Sequence
+from functools import partial
+
+import pytest
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.event_pb2 import EventBatch
+from rummy.v1.game_pb2 import Game
+
+from clients.api import CallError
+from clients.retry import followed, retried
+
+GONE = CallError("UNAVAILABLE", "no way")
+BUSY = CallError("ABORTED", "others came between", "CONTENTION")
+LATE = CallError("DEADLINE_EXCEEDED", "no answer in time")
+STALE = CallError("ABORTED", "another version", "VERSION_MISMATCH", {"current_version": "9"})
+REFUSED = CallError("FAILED_PRECONDITION", "not now", "NOT_YOUR_TURN")
+
+
+class Scripted:
+    """Answers with what it is given, in order, and remembers what it was asked."""
+
+    def __init__(self, *answers: object) -> None:
+        self._answers = list(answers)
+        self.asked: list[object] = []
+
+    async def act(self, request: pb.ActRequest) -> object:
+        self.asked.append(request.request_id)
+        answer = self._answers.pop(0)
+        if isinstance(answer, CallError):
+            raise answer
+        return answer
+
+
+class Streams:
+    """An api whose streams are written down: each is a list of messages, the last of which may be an error."""
+
+    def __init__(self, *streams: Sequence[pb.ObserveResponse | CallError]) -> None:
+        self._streams = list(streams)
+        self.asked: list[tuple[int, str, str]] = []
+
+    async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
+        self.asked.append((request.after, request.epoch, token))
+        for message in self._streams.pop(0):
+            if isinstance(message, CallError):
+                raise message
+            yield message
+
+
+def snapshot(version: int, epoch: str = "e") -> pb.ObserveResponse:
+    return pb.ObserveResponse(snapshot=Game(version=version, epoch=epoch))
+
+
+def batch(version: int) -> pb.ObserveResponse:
+    return pb.ObserveResponse(batch=EventBatch(version=version))
+
+
+BEAT = pb.ObserveResponse(heartbeat=pb.ObserveResponse.Heartbeat(version=1))
+
+
+@pytest.mark.parametrize("error", [GONE, BUSY, LATE], ids=lambda error: error.code)
+async def test_a_call_is_sent_again(error: CallError) -> None:
+    """A call that may do better is sent again, as it was: with the same request id."""
+    api = Scripted(error, error, "done")
+    assert await retried(partial(api.act, pb.ActRequest(request_id="one"))) == "done"
+    assert api.asked == ["one"] * 3
+
+
+@pytest.mark.parametrize("error", [STALE, REFUSED], ids=lambda error: error.reason)
+async def test_a_refusal_stands(error: CallError) -> None:
+    """A refusal is not tried again, nor is a call for a version that is over."""
+    api = Scripted(error)
+    with pytest.raises(CallError) as raised:
+        await retried(partial(api.act, pb.ActRequest()))
+    assert raised.value is error
+    assert len(api.asked) == 1
+
+
+async def test_patience_ends() -> None:
+    """Who does not come back is given up, with what was heard of him last."""
+    api = Scripted(*[GONE] * 100)
+    with pytest.raises(CallError) as raised:
+        await retried(partial(api.act, pb.ActRequest()), patience_s=0.3)
+    assert raised.value is GONE
+    assert 2 <= len(api.asked) < 100
+
+
+async def test_a_stream_is_taken_up_again() -> None:
+    """A stream that is lost goes on after the last version, of the same epoch, as the same seat."""
+    api = Streams([snapshot(3), batch(4), GONE], [GONE], [BUSY], [batch(5), BEAT, batch(6)])
+    resumed: list[int] = []
+    seen = [item.version async for item in followed(api, "games/a", "token", resumed=resumed.append)]  # type: ignore[arg-type]
+    assert seen == [3, 4, 5, 6]
+    assert api.asked == [(0, "", "token"), (4, "e", "token"), (4, "e", "token"), (4, "e", "token")]
+    assert resumed == [4]
+
+
+async def test_another_epoch() -> None:
+    """Where a snapshot comes in between, the stream goes on from there, in its epoch."""
+    api = Streams([snapshot(3), GONE], [snapshot(1, "f"), GONE], [batch(2)])
+    assert [item.version async for item in followed(api, "games/a")] == [3, 1, 2]  # type: ignore[arg-type]
+    assert api.asked == [(0, "", ""), (3, "e", ""), (1, "f", "")]
+
+
+async def test_a_stream_that_is_refused() -> None:
+    """A stream that is refused is not asked for again."""
+    api = Streams([snapshot(1), CallError("UNAUTHENTICATED", "who?", "TOKEN_INVALID")])
+    seen = list[Game | EventBatch]()
+    with pytest.raises(CallError, match="TOKEN_INVALID"):
+        await _read(followed(api, "games/a"), seen)  # type: ignore[arg-type]
+    assert [item.version for item in seen] == [1]
+    assert len(api.asked) == 1
+
+
+async def _read(news: AsyncGenerator[Game | EventBatch], into: list[Game | EventBatch]) -> None:
+    """Reads a stream, so that what came before an error is kept."""
+    async for item in news:
+        into.append(item)  # noqa: PERF401  # a comprehension would keep nothing
