@@ -18,6 +18,13 @@ def rummyd(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield server
 
 
+@pytest.fixture(scope="session")
+def sister(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rummyd]:
+    """A second server on the Redis of the first: what one is told the other knows."""
+    with Rummyd(tmp_path_factory.mktemp("sister"), redis_url=redis_url) as server:
+        yield server
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts servers of the test's own, to stop and to kill: `start("--flag", "value", redis_url=…)`."""
