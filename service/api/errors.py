@@ -35,9 +35,9 @@ __all__ = [
 
 DOMAIN: Final = "rummyd"
 
-_MOST_BYTES: Final = 4800
-"""Of the violations in an error: 6400 in base 64, as gRPC sends them."""
-_MOST_IN_TEXT: Final = 5
+_MOST_BYTES: Final = 4200
+"""Of the violations in an error: 5600 in base 64, as gRPC sends them."""
+_MOST_IN_TEXT: Final = 3
 """Violations named in the error's sentence, too."""
 
 _REASONS: Final[Mapping[int, tuple[str, ...]]] = {

@@ -82,7 +82,7 @@ class Match:
         state = await self.state()
         return await self.act(state.turn, choose(state, self.chance))
 
-    async def to_the_end(self, choose: Chooser = eager, most: int = 600) -> None:
+    async def to_the_end(self, choose: Chooser = eager, most: int = 3000) -> None:
         """The rest of the match."""
         for _ in range(most):
             if (await self.table()).phase is not Phase.PLAYING:

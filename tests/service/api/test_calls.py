@@ -1,0 +1,188 @@
+"""The one way through for every call."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+import pytest
+from google.protobuf.message import Message
+from rummy.v1 import action_pb2, game_pb2, game_service_pb2, rule_set_service_pb2
+from structlog.testing import capture_logs
+
+from service.api.calls import Caller, Calls, new_call_id
+from service.api.errors import ApiError
+from service.games.errors import GameError, GameReason
+
+SERVICE = game_service_pb2.DESCRIPTOR.services_by_name["GameService"]
+METHODS = SERVICE.methods_by_name
+CALLER = Caller(None, "the-call", "test")
+GET = game_service_pb2.GetGameRequest(name="games/7k2m")
+OBSERVE = game_service_pb2.ObserveRequest(name="games/7k2m")
+
+
+@dataclass
+class Handlers:
+    """Handlers that answer, raise what they are told to, and remember."""
+
+    raised: Exception | None = None
+    requests: list[Message] = field(default_factory=list)
+    closed: int = 0
+
+    async def unary(self, request: Message, caller: Caller) -> Message:
+        self.requests.append(request)
+        if self.raised:
+            raise self.raised
+        return game_pb2.Game(name=caller.call_id)
+
+    async def stream(self, request: Message, caller: Caller) -> AsyncGenerator[Message]:
+        self.requests.append(request)
+        try:
+            yield game_service_pb2.ObserveResponse()
+            if self.raised:
+                raise self.raised
+            yield game_service_pb2.ObserveResponse()
+        finally:
+            await asyncio.sleep(0)  # closing may take a turn of the loop
+            self.closed += 1
+
+    def calls(self) -> Calls:
+        handlers = {method.name: self.unary for method in SERVICE.methods}
+        return Calls({SERVICE: {**handlers, "Observe": self.stream}})
+
+
+async def get(handlers: Handlers, request: Message = GET, method: str = "GetGame") -> Message:
+    return await handlers.calls().unary(METHODS[method], request, CALLER)
+
+
+async def observed(handlers: Handlers, request: Message = OBSERVE) -> list[Message]:
+    async with aclosing(handlers.calls().stream(METHODS["Observe"], request, CALLER)) as answers:
+        return [answer async for answer in answers]
+
+
+async def test_a_call_gets_its_handlers_answer() -> None:
+    """The request goes to the method's handler with who calls, and the handler's message comes back."""
+    handlers = Handlers()
+    assert await get(handlers) == game_pb2.Game(name="the-call")
+    assert await observed(handlers) == [game_service_pb2.ObserveResponse()] * 2
+    assert handlers.requests == [GET, OBSERVE]
+
+
+def test_every_method_needs_a_handler() -> None:
+    """A service with a method that nobody answers is a mistake of the code, and found when it starts."""
+    with pytest.raises(KeyError):
+        Calls({SERVICE: {"GetGame": Handlers().unary}})
+
+
+LONG = "x" * 41
+ACT = game_service_pb2.ActRequest(
+    name="games/7k2m",
+    actions=[
+        action_pb2.Action(discard=action_pb2.Action.Discard(card="7H")),
+        action_pb2.Action(lay_down=action_pb2.Action.LayDown(cards=["7H", "1H"])),
+        action_pb2.Action(),
+    ],
+    request_id="no uuid",
+)
+CREATE = game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=9))
+CREATE.game.rule_set.seats.least = 1
+CREATE.game.rule_set.seats.most = 4
+CREATE.game.rule_set.jokers = 9
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "fields"),
+    [
+        ("GetGame", game_service_pb2.GetGameRequest(name="games/UPPER"), {"name"}),
+        ("JoinGame", game_service_pb2.JoinGameRequest(name="x", display_name=LONG), {"name", "display_name"}),
+        ("Act", ACT, {"actions[1].lay_down.cards[1]", "actions[2].action", "request_id"}),
+        ("CreateGame", CREATE, {"game.seat_count", "game.rule_set.seats.least", "game.rule_set.jokers"}),
+        ("CreateGame", game_service_pb2.CreateGameRequest(), {"game"}),
+        ("ListGames", game_service_pb2.ListGamesRequest(page_size=-1), {"page_size"}),
+    ],
+)
+async def test_a_bad_request_is_refused_with_every_fields_path(
+    method: str, request_: Message, fields: set[str]
+) -> None:
+    """What breaks the protos' constraints never reaches the handler: all of it is named at once, by its path."""
+    handlers = Handlers()
+    with pytest.raises(ApiError) as refusal:
+        await get(handlers, request_, method)
+    assert refusal.value.reason == "INVALID_FIELD"
+    assert {violation.field for violation in refusal.value.violations} == fields
+    assert all(violation.text and violation.reason.isupper() for violation in refusal.value.violations)
+    assert handlers.requests == []
+
+
+async def test_a_bad_request_of_a_stream_is_refused() -> None:
+    """A stream is checked like any other call, before its first message."""
+    handlers = Handlers()
+    with pytest.raises(ApiError) as refusal:
+        await observed(handlers, game_service_pb2.ObserveRequest(name="x", after=-1))
+    assert {violation.field for violation in refusal.value.violations} == {"name", "after"}
+    assert handlers.requests == []
+
+
+@pytest.mark.parametrize("ask", [get, observed])
+async def test_a_refusal_below_is_an_answer(ask: Callable[..., object]) -> None:
+    """What a use case refuses comes out as an error of the API, from a call as from a stream, and is no crash."""
+    with capture_logs() as logs, pytest.raises(ApiError) as refusal:
+        await ask(Handlers(GameError(GameReason.GAME_OVER, "why")))  # type: ignore[misc]
+    assert (refusal.value.reason, refusal.value.text) == ("GAME_OVER", "why")
+    assert [(line["event"], line["log_level"], line["reason"]) for line in logs] == [("call", "info", "GAME_OVER")]
+
+
+@pytest.mark.parametrize("ask", [get, observed])
+async def test_a_crash_is_logged_once_and_tells_nothing(ask: Callable[..., object]) -> None:
+    """An unexpected exception is INTERNAL with the call's id; its traceback is in the log, once, and nowhere else."""
+    with capture_logs() as logs, pytest.raises(ApiError) as refusal:
+        await ask(Handlers(RuntimeError("rst_secret")))  # type: ignore[misc]
+    assert (refusal.value.reason, refusal.value.metadata) == ("INTERNAL", {"call_id": "the-call"})
+    assert "rst_secret" not in str(refusal.value.status())
+    assert [(line["event"], line["log_level"]) for line in logs] == [("call_crashed", "error"), ("call", "error")]
+    assert [bool(line.get("exc_info")) for line in logs] == [True, False]
+
+
+async def test_a_stream_given_up_is_closed_below() -> None:
+    """When the caller goes away in the middle the handler's stream has been closed by the time that the caller's is."""
+    handlers = Handlers()
+    answers = handlers.calls().stream(METHODS["Observe"], OBSERVE, CALLER)
+    with capture_logs() as logs:
+        await anext(answers)
+        assert handlers.closed == 0
+        await answers.aclose()
+    assert handlers.closed == 1
+    assert [line["code"] for line in logs] == ["CANCELLED"]
+
+
+async def test_a_call_given_up_stays_given_up() -> None:
+    """A cancelled call is no error of the server: it is let through, and accounted for as cancelled."""
+    waiting = asyncio.Event()
+
+    class Slow(Handlers):
+        async def unary(self, request: Message, caller: Caller) -> Message:
+            waiting.set()
+            await asyncio.Event().wait()
+            raise AssertionError("nobody sets it")
+
+    with capture_logs() as logs:
+        call = asyncio.create_task(get(Slow()))
+        await waiting.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    assert [line["code"] for line in logs] == ["CANCELLED"]
+
+
+def test_call_ids_are_not_given_twice() -> None:
+    """A call that brings no id gets one of its own, of 16 hex digits."""
+    ids = {new_call_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert all(len(call_id) == 16 and int(call_id, 16) >= 0 for call_id in ids)
+
+
+def test_every_service_is_answered() -> None:
+    """The services are told in the order in which they were given, for the fronts to serve."""
+    rule_sets = rule_set_service_pb2.DESCRIPTOR.services_by_name["RuleSetService"]
+    handlers = {method.name: Handlers().unary for method in (*SERVICE.methods, *rule_sets.methods)}
+    assert Calls({SERVICE: handlers, rule_sets: handlers}).services == (SERVICE, rule_sets)
