@@ -57,7 +57,7 @@ class Rummyd:
             )
         banner = _banner(self._process)
         if "curl" not in banner:
-            raise RuntimeError(f"rummyd ended with {self._process.wait()}: {self._log.read_text()}")
+            raise RuntimeError(f"rummyd ended with {self.wait()}: {self._log.read_text()}")
         self.grpc = _word(banner, "gRPC")
         self.rest = _word(banner, "REST").removesuffix("/v1/games")
         self.metrics = _word(banner, "metrics")
