@@ -8,6 +8,7 @@ forbid raises `Refused`.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -39,7 +40,16 @@ from engine.state import Phase, State, Step
 from engine.turns import begin_turn, end_deal, end_turn
 from engine.view import preview
 
-__all__ = ["Step", "next_deal", "play", "start", "step"]
+__all__ = ["Played", "Step", "next_deal", "play", "start", "step"]
+
+
+class Played(NamedTuple):
+    """What a request came to: the state after it, its events, and how many of its actions were accepted."""
+
+    state: State
+    events: tuple[Event, ...]
+    accepted: int
+    """All, unless a foul has ended the request: then those up to it."""
 
 
 def start(rules: RuleSet, seats: int, seed: bytes, next_seed: bytes, entropy: bytes = b"") -> Step:
@@ -118,7 +128,7 @@ def step(state: State, seat: int, action: Action) -> Step:
             raise AssertionError("a lay is always placed")
 
 
-def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = False) -> Step:
+def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = False) -> Played:
     """Several actions of a seat as one request: in order, all or none (G4).
 
     A foul ends its request and stands, with the actions before it (P15). A dry run changes nothing and tells only what
@@ -126,7 +136,7 @@ def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = 
     Raises Refused, with the `index` of the action, or BadRequest for actions that cannot stand together.
     """
     _check_request(actions)
-    then, events = state, list[Event]()
+    then, events, accepted = state, list[Event](), 0
     for index, action in enumerate(actions):
         try:
             if any(isinstance(event, TurnStarted) and event.seat != seat for event in events):
@@ -138,9 +148,10 @@ def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = 
             refusal.index = index
             raise
         events += new
+        accepted += 1
         if any(isinstance(event, HandVoided) for event in new):
             break
-    return Step(state, preview(events)) if dry_run else Step(then, tuple(events))
+    return Played(state, preview(events), accepted) if dry_run else Played(then, tuple(events), accepted)
 
 
 def _check_request(actions: Sequence[Action]) -> None:

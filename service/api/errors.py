@@ -49,6 +49,7 @@ _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
     code_pb2.FAILED_PRECONDITION: (
         GameReason.GAME_NOT_OPEN,
         GameReason.GAME_NOT_STARTED,
+        GameReason.GAME_NOT_OVER,
         GameReason.GAME_OVER,
         GameReason.SEAT_TAKEN,
         GameReason.TOO_FEW_PLAYERS,

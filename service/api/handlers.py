@@ -7,12 +7,14 @@ from typing import Final
 
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.game_pb2 import Game
+from rummy.v1.replay_pb2 import Replay
 
 from engine.errors import BadRules, Fault
 from service.api import rule_sets
 from service.api.calls import Caller, Calls
 from service.api.convert.actions import action_from, action_to
 from service.api.convert.events import batch_to, event_to, timestamp
+from service.api.convert.replays import replay_to
 from service.api.convert.rules import rules_from
 from service.api.convert.tables import game_to, view_to
 from service.api.errors import Violation, bad_page_token, impossible
@@ -20,6 +22,7 @@ from service.games import create, read, seats
 from service.games.act import act, list_legal, try_out
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
+from service.games.replay import get_replay
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability.calls import note
 
@@ -42,6 +45,7 @@ def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
                 "StartGame": games.start_game,
                 "Act": games.act,
                 "ListLegalActions": games.list_legal_actions,
+                "GetReplay": games.get_replay,
                 "Observe": games.observe,
             },
             rule_sets.SERVICE: rule_sets.HANDLERS,
@@ -91,6 +95,7 @@ class GameHandlers:
             _game(request.name),
             display_name=request.display_name,
             seat=request.seat if request.HasField("seat") else None,
+            entropy=request.entropy,
             request_id=request.request_id,
         )
         note(seat=joined.seat, version=joined.table.version)
@@ -137,6 +142,10 @@ class GameHandlers:
             next_page_token=f"{legal.version}-{start + size}" if legal.more else "",
             version=legal.version,
         )
+
+    async def get_replay(self, request: pb.GetReplayRequest, _caller: Caller) -> Replay:
+        """Gets the replay of a finished match."""
+        return replay_to(await get_replay(self._desk, _game(request.name)))
 
     async def observe(self, request: pb.ObserveRequest, caller: Caller) -> AsyncGenerator[pb.ObserveResponse]:
         """Watches a table."""

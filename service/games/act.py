@@ -8,6 +8,7 @@ from engine.actions import Action
 from engine.errors import Refused
 from engine.events import Event
 from engine.legal import legal_actions
+from engine.replay import write_move
 from engine.state import State
 from engine.step import play
 from engine.view import preview
@@ -62,8 +63,8 @@ async def act(
     def decide(table: Table) -> Decision:
         seat, match = _ready(table, token, expected_version)
         played = play(match, seat, actions)
-        after, events = go_on(desk, table, played.state, played.events)
-        return Decision(after, seat, tuple(events))
+        moves = [write_move(seat, action) for action in actions[: played.accepted]]
+        return Decision(seat, go_on(desk, table, played.state, played.events, moves))
 
     try:
         changed = await change(desk, game, seat_request(token, request_id, "act", actions), decide)

@@ -10,12 +10,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from engine.errors import BadRequest, Refused
-from engine.events import Event
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
+from service.games.play import Course
 from service.games.retries import reused
 from service.store.outcome import Answered, Committed, Conflict, Gone, Request
-from service.store.table import Batch, Table, TableEvent
+from service.store.table import Batch, Table
 
 __all__ = ["Changed", "Decision", "change", "load"]
 
@@ -25,14 +25,13 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a use case made of a table: the next one, who did it, and the events, unredacted.
+    """What a use case made of a table: how the game goes on, and who did it.
 
     `actor` is a seat, by its number before the change; None: nobody at the table.
     """
 
-    table: Table
     actor: int | None
-    events: tuple[TableEvent | Event, ...]
+    course: Course
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +92,10 @@ async def change(desk: Desk, game: str, request: Request | None, decide: Callabl
 async def _commit(desk: Desk, table: Table, decision: Decision, request: Request | None) -> Changed | Table:
     """Writes the decision made on `table`; gives the newer table instead if there is one."""
     now = max(desk.now_ms(), table.updated_ms)
-    after = replace(decision.table, version=table.version + 1, updated_ms=now)
-    batch = Batch(version=after.version, time_ms=now, actor=decision.actor, events=decision.events)
-    match await desk.store.commit(after, batch, request):
+    course = decision.course
+    after = replace(course.table, version=table.version + 1, updated_ms=now)
+    batch = Batch(version=after.version, time_ms=now, actor=decision.actor, events=course.events)
+    match await desk.store.commit(after, batch, request, record=course.record):
         case Committed():
             desk.hints.put(after)
             return Changed(after.version, after, batch)

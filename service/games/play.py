@@ -1,14 +1,18 @@
 """A match between the moves of its players: how it begins, and what follows from a move without anybody's doing.
 
 When a deal is over the next one is dealt, and a seat whose player has left is played for, all in the commit of the move
-that led there.
+that led there. Each commit adds to the game's record what a replay needs: `seed HEX` for each seed that is drawn, and
+each accepted action in notation after its seat, `0 discard 5H`.
 """
 
+import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from engine.events import DealEnded, Event
+from engine.replay import write_move
 from engine.shuffle import SEED_SIZE
 from engine.state import Phase as MatchPhase
 from engine.state import State
@@ -17,40 +21,68 @@ from service.games import standin
 from service.games.desk import Desk
 from service.store.table import MatchAbandoned, MatchStarted, Phase, Table, TableEvent
 
-__all__ = ["begin", "go_on"]
+__all__ = ["SEED_LINE", "Course", "begin", "go_on"]
+
+SEED_LINE = "seed "
+"""What a line of the record that holds a seed begins with."""
 
 
-def begin(desk: Desk, table: Table) -> tuple[Table, list[TableEvent | Event]]:
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a game has gone on: the table, the events that led there, and the lines that they add to its record."""
+
+    table: Table
+    events: tuple[TableEvent | Event, ...]
+    record: tuple[str, ...] = ()
+
+
+def begin(desk: Desk, table: Table) -> Course:
     """Begins the match with the seats that are taken; free seats are taken away."""
     if table.seeds is None:
         raise AssertionError("a match begins once")
-    former = tuple(number for number, seat in enumerate(table.seats) if seat.taken)
-    first, second = table.seeds
-    begun = start(table.rules, len(former), first, second)
+    seeds, former = table.seeds, tuple(number for number, seat in enumerate(table.seats) if seat.taken)
     table = replace(table, seats=tuple(table.seats[number] for number in former), seeds=None)
-    return go_on(desk, table, begun.state, [MatchStarted(former), *begun.events])
+    begun = start(table.rules, len(former), *seeds, _entropy(table))
+    events = [MatchStarted(former), *begun.events]
+    return go_on(desk, table, begun.state, events, [_seed_line(seed) for seed in seeds])
 
 
 def go_on(
-    desk: Desk, table: Table, match: State, events: Iterable[TableEvent | Event]
-) -> tuple[Table, list[TableEvent | Event]]:
-    """The table after a move that led to `match` by `events`, with all that follows from it."""
-    happened: list[TableEvent | Event] = list(events)
+    desk: Desk, table: Table, match: State, events: Iterable[TableEvent | Event], record: Iterable[str] = ()
+) -> Course:
+    """How the game goes on after a move that led to `match` by `events` and is told by `record`."""
+    happened, lines = list(events), list(record)
     if all(seat.left for seat in table.seats) and match.phase is not MatchPhase.MATCH_OVER:
-        return replace(table, phase=Phase.ABANDONED, match=match), [*happened, MatchAbandoned()]
+        abandoned = replace(table, phase=Phase.ABANDONED, match=match)
+        return Course(abandoned, (*happened, MatchAbandoned()), tuple(lines))
     while match.phase is not MatchPhase.MATCH_OVER:
         if match.phase is MatchPhase.DEAL_OVER:
-            after = next_deal(match, desk.chance(SEED_SIZE))
+            seed = desk.chance(SEED_SIZE)
+            after = next_deal(match, seed)
+            lines.append(_seed_line(seed))
         elif table.seats[match.turn].left:
-            after = step(match, match.turn, standin.choose(match))
+            action = standin.choose(match)
+            after = step(match, match.turn, action)
+            lines.append(write_move(match.turn, action))
         else:
             break
         match = after.state
         happened += after.events
     ended = [event for event in happened if isinstance(event, DealEnded)]
-    return replace(
+    table = replace(
         table,
         match=match,
         phase=Phase.FINISHED if match.phase is MatchPhase.MATCH_OVER else Phase.PLAYING,
         last_deal=ended[-1] if ended else table.last_deal,
-    ), happened
+    )
+    return Course(table, tuple(happened), tuple(lines))
+
+
+def _entropy(table: Table) -> bytes:
+    """What the players have added: SHA-256 of the seats' texts, each ended by a line feed; nothing where none did."""
+    texts = [seat.entropy for seat in table.seats]
+    return hashlib.sha256("".join(f"{text}\n" for text in texts).encode()).digest() if any(texts) else b""
+
+
+def _seed_line(seed: bytes) -> str:
+    return SEED_LINE + seed.hex()

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from engine.events import Event
 from service.games.change import Decision, change
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason, game_over
-from service.games.play import begin, go_on
+from service.games.play import Course, begin, go_on
 from service.games.retries import request_of, seat_request
 from service.games.seen import SeenTable, see
 from service.games.tokens import hash_of, new_token, seat_of
-from service.store.table import Phase, Seat, SeatJoined, SeatLeft, Table, TableEvent
+from service.store.table import Phase, Seat, SeatJoined, SeatLeft, Table
 
 __all__ = ["Joined", "join", "leave", "start"]
 
@@ -26,9 +25,12 @@ class Joined:
     table: Table
 
 
-async def join(desk: Desk, game: str, *, display_name: str, seat: int | None, request_id: str) -> Joined:
+async def join(
+    desk: Desk, game: str, *, display_name: str, seat: int | None, entropy: str = "", request_id: str
+) -> Joined:
     """Takes the seat, or the lowest free one; the match starts when it was the last.
 
+    `entropy`, up to 64 printable ASCII characters, is what the player adds to the shuffle.
     Raises GAME_NOT_OPEN and SEAT_TAKEN. A retry gives the same token, and the seat by its number of now; TOKEN_INVALID
     if the seat was left since.
     """
@@ -38,15 +40,16 @@ async def join(desk: Desk, game: str, *, display_name: str, seat: int | None, re
         _must_be_open(table)
         taken = _free_seat(table, seat)
         seats = list(table.seats)
-        seats[taken] = Seat(taken=True, display_name=display_name, token_hash=hash_of(new_token(table.secret, salt)))
+        token_hash = hash_of(new_token(table.secret, salt))
+        seats[taken] = Seat(taken=True, display_name=display_name, token_hash=token_hash, entropy=entropy)
         after = replace(table, seats=tuple(seats))
-        events: list[TableEvent | Event] = [SeatJoined(taken, display_name)]
-        if all(other.taken for other in seats):
-            after, begun = begin(desk, after)
-            events += begun
-        return Decision(after, taken, tuple(events))
+        joined = SeatJoined(taken, display_name)
+        if not all(other.taken for other in seats):
+            return Decision(taken, Course(after, (joined,)))
+        begun = begin(desk, after)
+        return Decision(taken, Course(begun.table, (joined, *begun.events), begun.record))
 
-    changed = await change(desk, game, request_of("join", request_id, display_name, seat), decide)
+    changed = await change(desk, game, request_of("join", request_id, display_name, seat, entropy), decide)
     token = new_token(changed.table.secret, salt)
     return Joined(seat_of(changed.table, token), token, changed.table)
 
@@ -63,12 +66,11 @@ async def leave(desk: Desk, game: str, token: str | None, *, request_id: str) ->
         seats = list(table.seats)
         if table.phase is Phase.OPEN:
             seats[number] = Seat()
-            return Decision(replace(table, seats=tuple(seats)), number, (SeatLeft(number),))
+            return Decision(number, Course(replace(table, seats=tuple(seats)), (SeatLeft(number),)))
         if table.phase is not Phase.PLAYING or table.match is None:
             raise game_over(table)
         seats[number] = replace(seats[number], token_hash=b"", left=True)
-        after, events = go_on(desk, replace(table, seats=tuple(seats)), table.match, [SeatLeft(number)])
-        return Decision(after, number, tuple(events))
+        return Decision(number, go_on(desk, replace(table, seats=tuple(seats)), table.match, [SeatLeft(number)]))
 
     changed = await change(desk, game, seat_request(token, request_id, "leave"), decide)
     return changed.table
@@ -90,8 +92,7 @@ async def start(desk: Desk, game: str, token: str | None, *, request_id: str) ->
                 f"{players} at the table, and the rule set needs {table.rules.seats[0]}",
                 {"players": str(players), "least": str(table.rules.seats[0])},
             )
-        after, events = begin(desk, table)
-        return Decision(after, number, tuple(events))
+        return Decision(number, begin(desk, table))
 
     changed = await change(desk, game, seat_request(token, request_id, "start"), decide)
     return see(desk, changed.table, seat_of(changed.table, token))

@@ -29,6 +29,7 @@ class SeenSeat:
 
     state: SeatState
     display_name: str
+    entropy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class SeenTable:
     seats: tuple[SeenSeat, ...]
     commitment: bytes | None
     """SHA-256 of the first deal's seed; None once the match has begun (the view has the commitments then)."""
+    entropy: bytes
+    """What the players have added to every shuffle; empty before the match begins, and where none of them did."""
     view: View | None
     last_deal: DealEnded | None
 
@@ -77,8 +80,9 @@ def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
         expires_ms=table.updated_ms + desk.store.lifetime_ms(table.phase),
         preset=table.preset,
         rules=settled(table.rules, len(table.seats)),
-        seats=tuple(SeenSeat(_state(seat), seat.display_name) for seat in table.seats),
+        seats=tuple(SeenSeat(_state(seat), seat.display_name, seat.entropy) for seat in table.seats),
         commitment=hashlib.sha256(table.seeds[0]).digest() if table.seeds else None,
+        entropy=match.entropy if match else b"",
         view=view(match, viewer) if match else None,
         last_deal=table.last_deal,
     )

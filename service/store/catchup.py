@@ -1,7 +1,10 @@
-"""Catching up: reading the history of topics that are behind, many games in a round trip."""
+"""Catching up: reading the history of topics that are behind, many games in a round trip.
+
+There is one for each node, so that a node that is away holds up the topics of no other.
+"""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from service.store.errors import StoreUnavailable
@@ -16,18 +19,22 @@ AT_ONCE: Final = 64
 
 
 class CatchUp:
-    """The one task that reads for all topics; each `check_s` seconds it reads every topic, whatever was heard."""
+    """The task that reads for the topics of a node; each `check_s` seconds it reads all of them, whatever was heard."""
 
-    def __init__(
-        self, topics: Mapping[str, Topic], reader: HistoryReader, check_s: float, ended: Callable[[Topic], None]
-    ) -> None:
-        self._topics = topics
+    def __init__(self, reader: HistoryReader, check_s: float, ended: Callable[[Topic], None]) -> None:
+        self._topics: set[Topic] = set()
         self._reader = reader
         self._check_s = check_s
         self._ended = ended
         self._behind: set[Topic] = set()
         self._wake = asyncio.Event()
         self._task = asyncio.create_task(self._run(), name="feed-catch-up")
+
+    def follow(self, topic: Topic) -> None:
+        """Answer for this topic from now on."""
+        self._topics.add(topic)
+        if topic.behind:
+            self.add(topic)
 
     def add(self, topic: Topic) -> None:
         """Read this topic's history."""
@@ -36,7 +43,8 @@ class CatchUp:
         self._wake.set()
 
     def forget(self, topic: Topic) -> None:
-        """Nobody watches this one any more."""
+        """Answer for this topic no longer."""
+        self._topics.discard(topic)
         self._behind.discard(topic)
 
     def stop(self) -> asyncio.Task[None]:
@@ -54,7 +62,7 @@ class CatchUp:
                     await self._wake.wait()
             except TimeoutError:
                 check_at = loop.time() + self._check_s
-                for topic in self._topics.values():
+                for topic in self._topics:
                     self.add(topic)
             try:
                 await self._read([*self._behind][:AT_ONCE])

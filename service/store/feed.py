@@ -51,8 +51,7 @@ class Feed:
         self._limits = limits
         self._topics: dict[str, Topic] = {}
         self._channels: dict[str, Topic] = {}
-        self._lines: dict[str, Line] = {}
-        self._catch_up: CatchUp | None = None
+        self._nodes: dict[str, _Node] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -78,8 +77,7 @@ class Feed:
     def load(self) -> FeedLoad:
         """What the feed holds at the moment; all zero when nobody watches."""
         watches = sum(len(topic.watches) for topic in self._topics.values())
-        tasks = len(self._ending) + len(self._lines) + (self._catch_up is not None)
-        return FeedLoad(len(self._topics), watches, len(self._lines), tasks)
+        return FeedLoad(len(self._topics), watches, len(self._nodes), len(self._ending) + 2 * len(self._nodes))
 
     @property
     def closed(self) -> bool:
@@ -99,28 +97,27 @@ class Feed:
 
     def subscribed(self, channel: str) -> None:
         """A channel is heard from now on: what was committed before is to be read."""
-        if (topic := self._channels.get(channel)) and self._catch_up:
-            self._catch_up.add(topic)
+        if topic := self._channels.get(channel):
+            self._nodes[topic.node].catch_up.add(topic)
 
     def heard(self, channel: str, data: bytes) -> None:
         """A batch was committed."""
-        if (topic := self._channels.get(channel)) and self._catch_up:
+        if topic := self._channels.get(channel):
             topic.hear(data)
             if topic.ended:
                 self._drop(topic)
             elif topic.behind:
-                self._catch_up.add(topic)
+                self._nodes[topic.node].catch_up.add(topic)
 
     def lost(self, line: Line) -> None:
         """A session has ended: each of its channels goes to the node that serves it now."""
         for topic in [self._channels[channel] for channel in line.channels]:
             node = self._node_of(topic.channel, otherwise=line.node)
             if node != line.node:
-                line.channels.discard(topic.channel)
+                self._leave(topic)
                 self._follow(topic, node)
-        self._hang_up_if_idle(line)
 
-    # Topics and lines come and go with the watches.
+    # Topics and nodes come and go with the watches.
 
     def _open(self, game: str) -> Topic:
         if self._closed:
@@ -128,40 +125,34 @@ class Feed:
         channel = self._keys.of(game).feed
         topic = Topic(game, channel, self._link.node_of(channel))
         self._topics[game] = self._channels[channel] = topic
-        if self._catch_up is None:
-            self._catch_up = CatchUp(self._topics, self._reader, self._limits.check_s, self._drop)
         self._follow(topic, topic.node)
         return topic
 
     def _follow(self, topic: Topic, node: str) -> None:
+        """Follow a game on the node that serves it."""
         topic.node = node
-        if node not in self._lines:
-            self._lines[node] = Line(self._link, node, self)
-        self._lines[node].add(topic.channel)
+        if node not in self._nodes:
+            catch_up = CatchUp(self._reader, self._limits.check_s, self._drop)
+            self._nodes[node] = _Node(Line(self._link, node, self), catch_up)
+        self._nodes[node].line.add(topic.channel)
+        self._nodes[node].catch_up.follow(topic)
+
+    def _leave(self, topic: Topic) -> None:
+        """Follow a game no longer on its node; hang up where it was the last one there."""
+        node = self._nodes[topic.node]
+        node.line.remove(topic.channel)
+        node.catch_up.forget(topic)
+        if not node.line.channels:
+            del self._nodes[topic.node]
+            for task in (node.line.hang_up(), node.catch_up.stop()):
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
 
     def _drop(self, topic: Topic) -> None:
-        """Follow a game no longer, and close what served it alone."""
-        if self._topics.get(topic.game) is not topic:
-            return
-        del self._topics[topic.game], self._channels[topic.channel]
-        line = self._lines[topic.node]
-        line.remove(topic.channel)
-        self._hang_up_if_idle(line)
-        if self._catch_up:
-            self._catch_up.forget(topic)
-            if not self._topics:
-                self._end(self._catch_up.stop())
-                self._catch_up = None
-
-    def _hang_up_if_idle(self, line: Line) -> None:
-        if not line.channels and self._lines.get(line.node) is line:
-            del self._lines[line.node]
-            self._end(line.hang_up())
-
-    def _end(self, task: asyncio.Task[None]) -> None:
-        """Keep a task that has been cancelled until it has ended."""
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        """Follow a game no longer."""
+        if self._topics.get(topic.game) is topic:
+            del self._topics[topic.game], self._channels[topic.channel]
+            self._leave(topic)
 
     def _node_of(self, channel: str, otherwise: str) -> str:
         try:
@@ -171,3 +162,10 @@ class Feed:
 
     async def _read_one(self, cursor: Cursor) -> Fresh | None:
         return (await self._reader.fresh([cursor]))[0]
+
+
+class _Node(msgspec.Struct, frozen=True):
+    """What this process has to do with a node that serves a game it watches."""
+
+    line: Line
+    catch_up: CatchUp

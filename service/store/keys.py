@@ -7,15 +7,16 @@
                                                   "<version that it made>:<fingerprint of its payload>"
     rummyd:{s7}:history:<id>   stream   one entry a version; its id is "<version>-0"
                                         batch     the batch that led to this version, encoded
+    rummyd:{s7}:record:<id>    list     what a replay of the match needs, a line each (see `service.games.play`)
     rummyd:{s7}:open           zset     the open tables of the shard, all of score 0, so that Redis keeps them in the
                                         order of their names: "<time of creation, 13 digits of ms>:<id>"
     rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
     rummyd:{s7}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
 
 `rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
-every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The two
-keys of a game expire together, and each commit postpones that; entries of expired games in the two indexes are dropped
-by whoever meets them. Hands and seeds lie in tables and batches as they are: whoever may read this Redis may see all.
+every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The
+three keys of a game expire together, and each commit postpones that; entries of expired games in the two indexes are
+dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may see all.
 """
 
 from typing import Final
@@ -34,6 +35,7 @@ class GameKeys(msgspec.Struct, frozen=True):
 
     game: str
     history: str
+    record: str
     open: str
     due: str
     feed: str
@@ -51,6 +53,7 @@ class Keys:
         return GameKeys(
             game=self._key(shard, f"game:{game}"),
             history=self._key(shard, f"history:{game}"),
+            record=self._key(shard, f"record:{game}"),
             open=self._key(shard, "open"),
             due=self._key(shard, "due"),
             feed=self._key(shard, f"feed:{game}"),

@@ -6,6 +6,7 @@ listing and the wake-up of those who watch, or nothing of it.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, cast
 
@@ -82,7 +83,7 @@ class Store:
         self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
     ) -> Created | Answered | Exists:
         """Store a new game at version 1. Where this request or another has created it before, nothing changes."""
-        outcome = await self._write(table, batch, request, due_ms)
+        outcome = await self._write(table, batch, request, (), due_ms)
         match outcome:
             case Answered():
                 return outcome
@@ -92,14 +93,21 @@ class Store:
                 return Exists()
 
     async def commit(
-        self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
+        self,
+        table: Table,
+        batch: Batch,
+        request: Request | None = None,
+        *,
+        record: Sequence[str] = (),
+        due_ms: int | None = None,
     ) -> Committed | Answered | Conflict | Gone:
         """Store a game's next version, if it is still at the one before.
 
-        `batch` is what led there; `due_ms` is when something falls due next, in ms since 1970 (None: nothing does). A
-        request that has been answered before changes nothing, whatever the version.
+        `batch` is what led there; `record` has lines to add to the game's record; `due_ms` is when something falls due
+        next, in ms since 1970 (None: nothing does). A request that has been answered before changes nothing, whatever
+        the version.
         """
-        return await self._write(table, batch, request, due_ms)
+        return await self._write(table, batch, request, record, due_ms)
 
     async def load(self, game: str, request: Request | None = None) -> Loaded | None:
         """The table of a game, and how the request was answered if it was; None where there is no such game."""
@@ -118,6 +126,12 @@ class Store:
     async def batch(self, game: str, version: int) -> Batch | None:
         """The batch that led to this version; None where it is not kept, or not yet made."""
         return await self._reader.batch(game, version)
+
+    async def record(self, game: str) -> list[str]:
+        """Every line of the game's record, in order; none where there is no such game."""
+        key = self._keys.of(game).record
+        lines = await self._link.call("record", lambda: self._link.client.lrange(key, 0, -1))
+        return [line.decode() for line in cast(list[bytes], lines)]
 
     async def open_tables(self, limit: int, cursor: str = "") -> Page:
         """At most `limit` ≥ 1 open tables, the newest first, from where the page before ended. Raises BadCursor."""
@@ -140,7 +154,7 @@ class Store:
             raise ServerTooOld(version)
 
     async def _write(
-        self, table: Table, batch: Batch, request: Request | None, due_ms: int | None
+        self, table: Table, batch: Batch, request: Request | None, record: Sequence[str], due_ms: int | None
     ) -> Committed | Answered | Conflict | Gone:
         if batch.version != table.version:
             raise ValueError(f"the batch is of version {batch.version}, the table of version {table.version}")
@@ -160,8 +174,9 @@ class Store:
             int(table.phase is Phase.OPEN),
             table.game,
             "" if due_ms is None else due_ms,
+            *record,
         ]
-        names = [keys.game, keys.history, keys.open, keys.due]
+        names = [keys.game, keys.history, keys.open, keys.due, keys.record]
         reply = cast(list[bytes], await self._link.call("commit", lambda: self._script(keys=names, args=arguments)))
         return _outcome(reply, table, request)
 

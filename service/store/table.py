@@ -47,6 +47,8 @@ class Seat(msgspec.Struct, frozen=True, array_like=True):
     token_hash: bytes = b""
     left: bool = False
     """Whether its player has left a match that had begun."""
+    entropy: str = ""
+    """What its player adds to the shuffle."""
 
 
 class Table(msgspec.Struct, frozen=True, array_like=True, kw_only=True):

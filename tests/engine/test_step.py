@@ -107,7 +107,7 @@ def test_a_turn_played_as_one_request_is_the_turn_played_action_by_action(table:
         turn.append(action)
         then = step(state, state.turn, action)
         events += then.events
-        assert play(begun[0], state.turn, turn) == (then.state, tuple(events))
+        assert play(begun[0], state.turn, turn) == (then.state, tuple(events), len(turn))
         if isinstance(action, Draw) or any(isinstance(event, TurnStarted | DealEnded) for event in then.events):
             begun, turn, events = [], [], []
 
@@ -163,8 +163,8 @@ def test_a_foul_ends_its_request_and_stands_with_what_came_before() -> None:
     """A foul is committed with the actions before it, and those after it are not looked at."""
     state = position(rules_of("pool500"), ["7C 7D 7S 2C 3C", "9C"])
     requested = ["lay down 7C 7D 7S", "lay down 2C 3C", "discard AS"]
-    then, events = play(state, 0, [read_action(action) for action in requested])
-    assert (then.voided, len(then.melds), then.turn) == ((0,), 1, 1)
+    then, events, accepted = play(state, 0, [read_action(action) for action in requested])
+    assert (then.voided, len(then.melds), then.turn, accepted) == ((0,), 1, 1, 2)
     assert events[-2:] == (HandVoided(0), TurnStarted(1, 2))
 
 

@@ -8,7 +8,7 @@ from engine.view import Summary, View
 from service.api.convert.cards import CARDS, ENDS, KINDS, texts
 from service.api.convert.events import deal_result_to, match_ended_to, timestamp
 from service.api.convert.rules import rule_set_to
-from service.games.seen import SeatState, SeenTable
+from service.games.seen import SeatState, SeenSeat, SeenTable
 from service.store.table import Phase as TablePhase
 
 __all__ = ["game_to", "view_to"]
@@ -40,7 +40,10 @@ def game_to(seen: SeenTable) -> pb.Game:
         rule_set=rule_set_to(seen.rules, seen.preset),
         seat_count=len(seen.seats),
         state=_STATES[seen.phase],
-        seats=[pb.Game.Seat(state=_SEAT_STATES[seat.state], display_name=seat.display_name) for seat in seen.seats],
+        seats=[
+            pb.Game.Seat(state=_SEAT_STATES[seat.state], display_name=seat.display_name, entropy=seat.entropy)
+            for seat in seen.seats
+        ],
         version=seen.version,
         epoch=seen.epoch,
         create_time=timestamp(seen.created_ms),
@@ -84,7 +87,12 @@ def view_to(seen: SeenTable) -> view_pb2.View | None:
         options=_options(view.options) if view.options and playing else None,
         last_deal=deal_result_to(seen.last_deal) if seen.last_deal else None,
         result=_result(view),
+        entropy=seen.entropy.hex(),
     )
+
+
+def _seat(seat: SeenSeat) -> pb.Game.Seat:
+    return pb.Game.Seat(state=_SEAT_STATES[seat.state], display_name=seat.display_name, entropy=seat.entropy)
 
 
 def _meld(number: int, meld: Meld) -> card_pb2.Meld:

@@ -39,12 +39,18 @@ class BusyStore(Store):
     meanwhile: Callable[[Table], Awaitable[object]] | None = None
 
     async def commit(
-        self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
+        self,
+        table: Table,
+        batch: Batch,
+        request: Request | None = None,
+        *,
+        record: Sequence[str] = (),
+        due_ms: int | None = None,
     ) -> Committed | Answered | Conflict | Gone:
         """Commits, after what happens meanwhile."""
         if self.meanwhile:
             await self.meanwhile(table)
-        return await super().commit(table, batch, request, due_ms=due_ms)
+        return await super().commit(table, batch, request, record=record, due_ms=due_ms)
 
 
 @dataclass

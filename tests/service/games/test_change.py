@@ -11,6 +11,7 @@ from engine.errors import Refused
 from service.games.change import Decision, change, load
 from service.games.desk import Desk
 from service.games.errors import GameReason
+from service.games.play import Course
 from service.games.retries import request_of
 from service.games.seats import join
 from service.observability import metrics
@@ -30,7 +31,7 @@ from tests.service.games.tables import (
 
 def renamed(name: str) -> Callable[[Table], Decision]:
     """Decides to add to the table's name."""
-    return lambda table: Decision(replace(table, display_name=table.display_name + name), None, ())
+    return lambda table: Decision(None, Course(replace(table, display_name=table.display_name + name), ()))
 
 
 class Counted:
@@ -53,7 +54,7 @@ async def test_a_change_is_the_next_version(desk: Desk, clock: Clock) -> None:
     """A change counts the version up by one, bears the time, and leaves a batch that says who made it."""
     table = await opened(desk)
     clock.now += 5000
-    changed = await change(desk, table.game, None, lambda old: Decision(replace(old, display_name="x"), 1, ()))
+    changed = await change(desk, table.game, None, lambda old: Decision(1, Course(replace(old, display_name="x"), ())))
     assert (changed.version, changed.table.version, changed.table.updated_ms) == (2, 2, clock.now)
     assert changed.batch == await desk.store.batch(table.game, 2)
     assert changed.batch is not None

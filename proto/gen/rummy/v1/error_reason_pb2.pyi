@@ -66,6 +66,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """The table was stored by a newer release of the server."""
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 22
     """A fault of the server. The request id in the metadata finds it in the server's log."""
+    ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
+    """The match has not been played to its end."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
     """There is no such method or path."""
     ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
@@ -156,6 +158,8 @@ ERROR_REASON_NEWER_SCHEMA: ErrorReason.ValueType  # 21
 """The table was stored by a newer release of the server."""
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
 """A fault of the server. The request id in the metadata finds it in the server's log."""
+ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
+"""The match has not been played to its end."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23
 """There is no such method or path."""
 ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101

@@ -94,19 +94,23 @@ class Game(_message.Message):
 
         STATE_FIELD_NUMBER: _builtins.int
         DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+        ENTROPY_FIELD_NUMBER: _builtins.int
         state: Global___Game.Seat.State.ValueType
         """Where it stands."""
         display_name: _builtins.str
         """The player's name. Empty where the seat is free."""
+        entropy: _builtins.str
+        """What the player adds to the shuffle."""
         def __init__(
             self,
             *,
             state: Global___Game.Seat.State.ValueType = ...,
             display_name: _builtins.str = ...,
+            entropy: _builtins.str = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "state", b"state"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "entropy", b"entropy", "state", b"state"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 

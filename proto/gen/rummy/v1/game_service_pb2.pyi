@@ -136,6 +136,7 @@ class JoinGameRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The table, `games/{game}`."""
@@ -143,6 +144,10 @@ class JoinGameRequest(_message.Message):
     """The player's name, 1 to 40 characters."""
     seat: _builtins.int
     """The seat to take, from 0. Left out: the lowest free one."""
+    entropy: _builtins.str
+    """What the player adds to the shuffle, up to 64 printable ASCII characters, so that nobody can have chosen the cards alone. It is shown
+    to all, and goes into every deal of the match together with that deal's seed.
+    """
     request_id: _builtins.str
     """Makes the call safe to retry: a UUID that cannot be guessed (version 4), since a retry answers with the seat's token."""
     def __init__(
@@ -151,11 +156,12 @@ class JoinGameRequest(_message.Message):
         name: _builtins.str = ...,
         display_name: _builtins.str = ...,
         seat: _builtins.int | None = ...,
+        entropy: _builtins.str = ...,
         request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "display_name", b"display_name", "name", b"name", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "display_name", b"display_name", "entropy", b"entropy", "name", b"name", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
@@ -386,6 +392,28 @@ class ListLegalActionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListLegalActionsResponse: _TypeAlias = ListLegalActionsResponse  # noqa: Y015
+
+@_typing.final
+class GetReplayRequest(_message.Message):
+    """Request of GetReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The table, `games/{game}`."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetReplayRequest: _TypeAlias = GetReplayRequest  # noqa: Y015
 
 @_typing.final
 class ObserveRequest(_message.Message):

@@ -5,6 +5,7 @@ import warnings
 
 from rummy.v1 import game_pb2 as rummy_dot_v1_dot_game__pb2
 from rummy.v1 import game_service_pb2 as rummy_dot_v1_dot_game__service__pb2
+from rummy.v1 import replay_pb2 as rummy_dot_v1_dot_replay__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -85,6 +86,11 @@ class GameServiceStub:
                 '/rummy.v1.GameService/ListLegalActions',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsResponse.FromString,
+                _registered_method=True)
+        self.GetReplay = channel.unary_unary(
+                '/rummy.v1.GameService/GetReplay',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.GetReplayRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_replay__pb2.Replay.FromString,
                 _registered_method=True)
         self.Observe = channel.unary_stream(
                 '/rummy.v1.GameService/Observe',
@@ -177,6 +183,16 @@ class GameServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetReplay(self, request, context):
+        """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
+        opens every card that was hidden.
+
+        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Observe(self, request, context):
         """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
 
@@ -230,6 +246,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.ListLegalActions,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsResponse.SerializeToString,
+            ),
+            'GetReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetReplay,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.GetReplayRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_replay__pb2.Replay.SerializeToString,
             ),
             'Observe': grpc.unary_stream_rpc_method_handler(
                     servicer.Observe,
@@ -464,6 +485,33 @@ class GameService:
             '/rummy.v1.GameService/ListLegalActions',
             rummy_dot_v1_dot_game__service__pb2.ListLegalActionsRequest.SerializeToString,
             rummy_dot_v1_dot_game__service__pb2.ListLegalActionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/GetReplay',
+            rummy_dot_v1_dot_game__service__pb2.GetReplayRequest.SerializeToString,
+            rummy_dot_v1_dot_replay__pb2.Replay.FromString,
             options,
             channel_credentials,
             insecure,

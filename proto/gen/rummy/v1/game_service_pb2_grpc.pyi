@@ -7,6 +7,7 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from rummy.v1 import game_pb2 as _game_pb2
 from rummy.v1 import game_service_pb2 as _game_service_pb2
+from rummy.v1 import replay_pb2 as _replay_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys
@@ -80,6 +81,12 @@ class GameServiceStub:
     """
     ListLegalActions: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]
     """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    GetReplay: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _replay_pb2.Replay]
+    """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
+    opens every card that was hidden.
+
+    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+    """
     Observe: _grpc.UnaryStreamMultiCallable[_game_service_pb2.ObserveRequest, _game_service_pb2.ObserveResponse]
     """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
 
@@ -139,6 +146,12 @@ class GameServiceAsyncStub(GameServiceStub):
     """
     ListLegalActions: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]  # type: ignore[assignment]
     """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    GetReplay: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _replay_pb2.Replay]  # type: ignore[assignment]
+    """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
+    opens every card that was hidden.
+
+    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+    """
     Observe: _aio.UnaryStreamMultiCallable[_game_service_pb2.ObserveRequest, _game_service_pb2.ObserveResponse]  # type: ignore[assignment]
     """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
 
@@ -243,6 +256,18 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListLegalActionsResponse, _abc.Awaitable[_game_service_pb2.ListLegalActionsResponse]]:
         """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+
+    @_abc_1.abstractmethod
+    def GetReplay(
+        self,
+        request: _game_service_pb2.GetReplayRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_replay_pb2.Replay, _abc.Awaitable[_replay_pb2.Replay]]:
+        """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
+        opens every card that was hidden.
+
+        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+        """
 
     @_abc_1.abstractmethod
     def Observe(

@@ -118,6 +118,7 @@ class View(_message.Message):
     OPTIONS_FIELD_NUMBER: _builtins.int
     LAST_DEAL_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version of the game that this view shows."""
     seat: _builtins.int
@@ -150,6 +151,10 @@ class View(_message.Message):
     """SHA-256 of the seed of this deal, in hex."""
     next_commitment: _builtins.str
     """SHA-256 of the seed of the next deal, in hex."""
+    entropy: _builtins.str
+    """What the players have added to every shuffle of the match, in hex: SHA-256 of the seats' texts, each ended by a line feed. Empty where
+    none of them added anything.
+    """
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___View.SeatView]:
         """What everybody sees of each seat, in the order of seats."""
@@ -209,10 +214,11 @@ class View(_message.Message):
         options: Global___Options | None = ...,
         last_deal: _event_pb2.DealResult | None = ...,
         result: _event_pb2.Event.MatchEnded | None = ...,
+        entropy: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_turn", b"_turn", "deadline", b"deadline", "last_deal", b"last_deal", "options", b"options", "result", b"result", "seat", b"seat", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_turn", b"_turn", "commitment", b"commitment", "deadline", b"deadline", "deal", b"deal", "dealer", b"dealer", "hand", b"hand", "knocked", b"knocked", "last_deal", b"last_deal", "melds", b"melds", "next_commitment", b"next_commitment", "options", b"options", "owed_card", b"owed_card", "owed_jokers", b"owed_jokers", "phase", b"phase", "pile", b"pile", "pile_count", b"pile_count", "pool", b"pool", "result", b"result", "round", b"round", "seat", b"seat", "seats", b"seats", "stock_count", b"stock_count", "turn", b"turn", "turn_overs", b"turn_overs", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_turn", b"_turn", "commitment", b"commitment", "deadline", b"deadline", "deal", b"deal", "dealer", b"dealer", "entropy", b"entropy", "hand", b"hand", "knocked", b"knocked", "last_deal", b"last_deal", "melds", b"melds", "next_commitment", b"next_commitment", "options", b"options", "owed_card", b"owed_card", "owed_jokers", b"owed_jokers", "phase", b"phase", "pile", b"pile", "pile_count", b"pile_count", "pool", b"pool", "result", b"result", "round", b"round", "seat", b"seat", "seats", b"seats", "stock_count", b"stock_count", "turn", b"turn", "turn_overs", b"turn_overs", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015

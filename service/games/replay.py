@@ -1,0 +1,29 @@
+"""The replay of a finished match."""
+
+import asyncio
+
+from engine.replay import Replay, recorded
+from service.games.change import load
+from service.games.desk import Desk
+from service.games.errors import GameError, GameReason
+from service.games.play import SEED_LINE
+from service.store.table import Phase
+
+__all__ = ["get_replay"]
+
+
+async def get_replay(desk: Desk, game: str) -> Replay:
+    """All that is needed to play a finished match again (G5): every card that was hidden is open in it.
+
+    Raises GAME_NOT_FOUND, and GAME_NOT_OVER where the match was not played to its end.
+    """
+    table = await load(desk, game)
+    if table.phase is not Phase.FINISHED or table.match is None:
+        text = f"the match has not been played to its end: it is {table.phase}"
+        raise GameError(GameReason.GAME_NOT_OVER, text, {"state": table.phase})
+    lines = await desk.store.record(game)
+    seeds = [bytes.fromhex(line.removeprefix(SEED_LINE)) for line in lines if line.startswith(SEED_LINE)]
+    moves = [line for line in lines if not line.startswith(SEED_LINE)]
+    match = table.match
+    # The whole match is played again: other calls go on meanwhile.
+    return await asyncio.to_thread(recorded, match.rules, len(match.hands), seeds, moves, match.entropy)
