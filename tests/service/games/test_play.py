@@ -71,7 +71,11 @@ async def test_every_shuffle_can_be_proved(desk: Desk, preset: str) -> None:
     rules = rules_of(preset, deals=3)
     table = await opened(desk, 3, preset, deals=3)
     promised = (await get(desk, table.game, None)).commitment
-    tokens = [(await join(desk, table.game, display_name="x", seat=None, request_id="")).token for _ in range(3)]
+    tokens = [
+        (await join(desk, table.game, display_name="x", seat=None, entropy=text, request_id="")).token
+        for text in ("mine", "", "and mine")
+    ]
+    added = hashlib.sha256(b"mine\n\nand mine\n").digest()
     match = Match(desk, table.game, tokens)
     await match.to_the_end()
     views = [events_of(await watched(desk, table.game, token, after=1)) for token in tokens]
@@ -82,7 +86,7 @@ async def test_every_shuffle_can_be_proved(desk: Desk, preset: str) -> None:
         assert isinstance(ended, DealEnded)
         assert started.commitment == promised == hashlib.sha256(ended.seed).digest()
         promised = started.next_commitment
-        order = shuffle.order(ended.seed, deck(packs_for(rules, 3), rules.jokers))
+        order = shuffle.order(ended.seed, deck(packs_for(rules, 3), rules.jokers), entropy=added)
         first = (started.dealer + 1) % 3
         for seat, events in enumerate(views):
             dealt = [event for event in events if isinstance(event, DealStarted)][number].hands[seat]
