@@ -1,10 +1,12 @@
 """What only a cluster does: its slots move from node to node, and its nodes fail."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from redis.exceptions import ConnectionError as ConnectionLost
 
 from service.store import FeedLimits, Options, Store
 from service.store.keys import Keys
@@ -24,7 +26,7 @@ def cluster_url() -> Iterator[str]:
 @pytest.fixture
 async def store(cluster_url: str) -> AsyncIterator[Store]:
     """A store that never checks its games: what is not noticed is missed."""
-    store = await Store.connect(cluster_url, Options(feed=FeedLimits(check_s=3600)))
+    store = await Store.connect(cluster_url, Options(feed=FeedLimits(subscribe_s=10, check_s=3600)))
     yield store
     await store.close()
 
@@ -47,6 +49,39 @@ async def test_watches_on_all_nodes_go_on_when_slots_move(store: Store, cluster_
             await asyncio.to_thread(move_slot, cluster_url, game)
         await asyncio.gather(*playing)
         assert await asyncio.gather(*watches) == [list(range(1, 32))] * 12
+
+
+async def test_a_node_that_dies_holds_up_no_other(cluster_url: str) -> None:
+    """When a node is killed, games on the others are played and watched as before, and watched anew."""
+    store = await Store.connect(cluster_url, Options(feed=FeedLimits(check_s=0.05)))
+    tables = [await created(store) for _ in range(30)]
+    lost_node = await asyncio.to_thread(node_of, cluster_url, tables[0].game)
+    lost = [table for table in tables if await asyncio.to_thread(node_of, cluster_url, table.game) == lost_node]
+    kept = [table for table in tables if table not in lost]
+    doomed = [asyncio.create_task(collect(store, table.game, 2)) for table in lost]
+    before = [asyncio.create_task(collect(store, table.game, 3)) for table in kept]
+    async with asyncio.timeout(20):
+        while store.feed.load.watches < 30:  # noqa: ASYNC110 - the feed tells nobody
+            await asyncio.sleep(0.01)
+        with servers.client(f"redis://{lost_node}") as client, contextlib.suppress(ConnectionLost):
+            client.shutdown(nosave=True)
+        await asyncio.sleep(0.3)  # several checks, all of which want to read from the dead node, too
+        after = [asyncio.create_task(collect(store, table.game, 3)) for table in kept]
+        for table in kept:
+            await advanced(store, table, 2)
+        assert await asyncio.gather(*before, *after) == [[1, 2, 3]] * 2 * len(kept)
+    assert not any(task.done() for task in doomed)
+    for task in doomed:
+        task.cancel()
+    await asyncio.wait(doomed)
+    await store.close()
+
+
+def node_of(url: str, game: str) -> str:
+    """Host and port of the node that serves a game."""
+    with servers.client(url) as client:
+        cluster: Any = client
+        return str(cluster.get_node_from_key(KEYS.of(game).game).name)
 
 
 async def collect(store: Store, game: str, last: int) -> list[int]:
