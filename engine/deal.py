@@ -6,7 +6,7 @@ player, until each seat has its hand; the next card is the up-card, where there 
 
 from engine import shuffle
 from engine.cards import NO_CARD, deck
-from engine.rules import RuleSet, hand_size_for, packs_for
+from engine.rules import RuleSet, Scoring, hand_size_for, packs_for
 from engine.state import Phase, State
 
 __all__ = ["dealt", "draw_count", "first_player"]
@@ -28,6 +28,7 @@ def dealt(
     size, first = hand_size_for(rules, seats), (dealer + 1) % seats
     cards = shuffle.order(seed, deck(packs_for(rules, seats), rules.jokers), entropy=entropy)
     given, up = seats * size, int(rules.up_card)
+    stake = (rules.stake or 0) if rules.scoring is Scoring.POOL else 0
     hands = [bytes(sorted(cards[(seat - first) % seats : given : seats])) for seat in range(seats)]
     return State(
         rules=rules,
@@ -37,7 +38,7 @@ def dealt(
         round=1,
         turn=first,
         scores=scores,
-        pool=pool + (rules.stake or 0),
+        pool=pool + stake,
         seed=seed,
         next_seed=next_seed,
         entropy=entropy,

@@ -39,7 +39,7 @@ def complete(preset: str, overrides: Mapping[str, object]) -> RuleSet:
 def faults(rules: RuleSet, seats: int | None = None) -> list[Fault]:
     """Everything that keeps the rule set from being played: by so many players, or by any number that it admits."""
     found = [*_ranges(rules), *_seats(rules, seats)]
-    if not found:
+    if _DEALING.isdisjoint(fault.field for fault in found):
         found += _cards(rules, seats)
     return [*found, *_shapes(rules), *_ends(rules), *_turns(rules), *_scoring(rules)]
 
@@ -114,6 +114,7 @@ def _scoring(rules: RuleSet) -> Iterator[Fault]:
 
 
 _TYPES = {field.name: field.type for field in fields(RuleSet)}
+_DEALING = frozenset({"seats", "packs", "jokers", "hand_size", "opening_draw"})  # what the cards dealt are counted by
 _RANGES = {
     "packs": (1, 4),
     "jokers": (0, 8),

@@ -1,6 +1,7 @@
 """Laying cards on the table: new melds, lay-offs, jokers swapped; what is refused, and what could be laid."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from engine.errors import Misfit, Reason, Refused
 from engine.events import JokerSwapped, LaidDown, LaidOff
 from engine.listing import all_extensions, all_melds
 from engine.melds import Extension, extended, extension_at, extensions, readings, swap_place, swapped
-from engine.rules import GoOut, JokerSwap, LayOffs, OpeningOrder
+from engine.rules import GoOut, JokerSwap, LayOffs, OpeningOrder, RuleSet
 from engine.state import Meld, State
 
 __all__ = ["Lay", "Placed", "after", "check_lay", "is_open", "may_lay_off", "possible_lays"]
@@ -58,10 +59,7 @@ def possible_lays(state: State, seat: int, using: int | None = None) -> Iterator
             for way in all_extensions(rules, meld, hand):
                 if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
                     yield lay
-        if rules.joker_swap is not JokerSwap.NEVER:
-            for card in sorted(set(hand)) if using is None else [using]:
-                if swap_place(rules, meld, card) is not None:
-                    yield SwapJoker(index, card)
+        yield from _swaps(rules, index, meld, hand if using is None else bytes([using]))
 
 
 def after(state: State, seat: int, placed: Placed) -> State:
@@ -183,7 +181,16 @@ def _jokers_playable(state: State, seat: int, placed: Placed) -> bool:
     if not placed.owed_jokers:
         return True
     then = after(state, seat, placed)
-    return any(_passes(then, seat, lay) for lay in possible_lays(then, seat, JOKER))
+    # A further swap may bring what is missing: two jokers and a natural are a meld where one and two are none.
+    further = (_swaps(then.rules, index, meld, placed.hand) for index, meld in enumerate(placed.melds))
+    lays = chain(possible_lays(then, seat, JOKER), *further)
+    return any(_passes(then, seat, lay) for lay in lays)
+
+
+def _swaps(rules: RuleSet, index: int, meld: Meld, cards: bytes) -> Iterator[SwapJoker]:
+    """The swaps of the cards, each once, for a joker of the meld, as far as shape decides them."""
+    if rules.joker_swap is not JokerSwap.NEVER and JOKER in meld.cards:
+        yield from (SwapJoker(index, card) for card in sorted(set(cards)) if swap_place(rules, meld, card) is not None)
 
 
 def _passes(state: State, seat: int, lay: Lay) -> bool:

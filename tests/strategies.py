@@ -178,6 +178,14 @@ def some_action(state: State, seat: int, chance: random.Random) -> Action:
     return chance.choice(asked)
 
 
+def some_lay(state: State, seat: int, chance: random.Random) -> Lay:
+    """A lay of cards that the seat holds, which may well be refused."""
+    while True:
+        action = some_action(state, seat, chance)
+        if isinstance(action, Lay):
+            return action
+
+
 def reshuffled(state: State, seat: int | None, chance: random.Random) -> State:
     """A state that the seat cannot tell from the given one: other hands and the stock hold each other's cards."""
     hidden = [index for index in range(len(state.hands)) if index != seat]

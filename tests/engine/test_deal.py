@@ -38,6 +38,12 @@ def test_the_stake_is_put_into_the_pool_at_each_deal(preset: str, pool: int) -> 
     assert deal(PRESETS[preset], 3, pool=45).pool == pool
 
 
+@pytest.mark.clause("P4")
+def test_without_a_pool_there_is_no_stake() -> None:
+    """Where the pool is not what is scored nothing is put into it."""
+    assert deal(rules_of("pool500", scoring="melds"), 3).pool == 0
+
+
 @pytest.mark.clause("P3")
 def test_the_player_left_of_the_dealer_begins() -> None:
     """The first player is the next seat after the dealer, and begins in phase draw of round 1."""

@@ -65,6 +65,12 @@ def test_every_fault_is_named_at_once() -> None:
     assert {field for field, _ in fields(bad)} == {"target", "idle_limit", "go_out", "jokers", "set_max"}
 
 
+def test_one_fault_hides_no_other() -> None:
+    """Too many cards are told beside a fault of any field that has no part in dealing them."""
+    bad = rules_of(hand_size=40, court_points=-1, stake=-1)
+    assert {field for field, _ in fields(bad)} == {"hand_size", "court_points", "stake"}
+
+
 def test_a_hand_size_counts_for_the_players_that_are_there() -> None:
     """Ten cards of one pack are too many for six, and not for three."""
     rules = rules_of(packs=1, hand_size=10)

@@ -10,8 +10,8 @@ from engine.events import DealEnd, DealEnded, DealStarted, Drew, TurnStarted
 from engine.legal import legal_actions
 from engine.notation import read_action, read_cards, write_event, write_position
 from engine.rules import RuleSet
-from engine.state import DealResult, Phase, State, Step
-from engine.step import play, start, step
+from engine.state import DealResult, Phase, State
+from engine.step import Played, play, start, step
 from engine.view import LayOffPlace, SwapPlace, preview, redact, summary, view
 from tests.strategies import moments, position, reshuffled, rules_of, seeds, some_action, tables
 
@@ -45,7 +45,7 @@ def test_a_dry_run_tells_nothing_that_its_seat_may_not_know(table: Table, seed: 
 
 def told(state: State, actions: list[Action]) -> object:
     try:
-        then, events = play(state, state.turn, actions, dry_run=True)
+        then, events, _ = play(state, state.turn, actions, dry_run=True)
     except Refused as refusal:
         return (refusal.reason, refusal.text, refusal.cards, refusal.index)
     assert then is state
@@ -148,7 +148,7 @@ def test_a_dry_run_tells_not_whether_the_next_seat_can_go_on() -> None:
     state = position(rules, ["7C 2C", "9C 3D"], stock="", pile="")
     real, dry = play(state, 0, [Discard(6)]), play(state, 0, [Discard(6)], dry_run=True)
     assert isinstance(real.events[-1], DealEnded)
-    assert dry == Step(state, real.events[:2])
+    assert dry == Played(state, real.events[:2], accepted=1)
     assert isinstance(dry.events[-1], TurnStarted)
 
 
@@ -156,7 +156,7 @@ def test_a_dry_run_tells_not_whether_the_next_seat_can_go_on() -> None:
 def test_a_dry_run_tells_that_a_deal_would_end_but_not_what_it_would_bring() -> None:
     """Going out in a dry run shows the winner, and neither the hands, nor what they count, nor the seed."""
     state = position(rules_of(), ["7C", "9C"])
-    _, events = play(state, 0, [Discard(6)], dry_run=True)
+    _, events, _ = play(state, 0, [Discard(6)], dry_run=True)
     ended = events[-1]
     assert isinstance(ended, DealEnded)
     assert ended.winners == (0,)
