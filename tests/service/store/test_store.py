@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -64,6 +65,8 @@ async def test_a_repeated_creation_is_answered(store: Store) -> None:
 async def test_a_game_that_is_created_anew_has_a_new_history(store: Store, store_url: str) -> None:
     """Where a table was lost and its history was not, a game of the same id begins again at version 1."""
     table = await created(store, versions=3)
+    after = following(table)
+    await store.commit(after, batch_of(after), record=["line"])
     with servers.client(store_url) as client:
         client.delete(Keys("rummyd").of(table.game).game)
     again = new_table(table.game)
@@ -72,6 +75,7 @@ async def test_a_game_that_is_created_anew_has_a_new_history(store: Store, store
     history = await store.history(table.game, 0, 10)
     assert history is not None
     assert (history.batches, history.last_version) == ((batch,), 1)
+    assert await store.record(table.game) == []
 
 
 async def test_a_commit_makes_the_next_version(store: Store) -> None:
@@ -160,17 +164,18 @@ async def test_a_batch_belongs_to_its_table(store: Store) -> None:
 
 async def test_everything_of_a_game_expires(store: Store, store_url: str) -> None:
     """Every key of a game has a lifetime, that of its phase, and each commit begins it anew."""
-    table = await created(store)
+    table = following(await created(store))
+    await store.commit(table, batch_of(table), record=["line"])
     keys = Keys("rummyd").of(table.game)
     with servers.client(store_url) as client:
-        for key in (keys.game, keys.history):
+        for key in (keys.game, keys.history, keys.record):
             assert 23 * 3600 < client.ttl(key) <= 24 * 3600
             client.pexpire(key, 1000)
         await advanced(store, table, 1)
-        for key in (keys.game, keys.history):
+        for key in (keys.game, keys.history, keys.record):
             assert client.ttl(key) > 23 * 3600
         kept = {key.decode() for key in client.scan_iter("*")}
-    assert kept == {keys.game, keys.history, keys.open}
+    assert kept == {keys.game, keys.history, keys.record, keys.open}
 
 
 async def test_all_keys_of_a_game_share_a_hash_tag(store: Store) -> None:
@@ -179,7 +184,7 @@ async def test_all_keys_of_a_game_share_a_hash_tag(store: Store) -> None:
     shards = set()
     for number in range(400):
         of = keys.of(f"game{number}")
-        tags = {name[name.index("{") : name.index("}") + 1] for name in (of.game, of.history, of.open, of.due, of.feed)}
+        tags = {name[name.index("{") : name.index("}") + 1] for name in msgspec.structs.astuple(of)}
         assert len(tags) == 1
         shards |= tags
     assert len(shards) == 16
@@ -200,6 +205,19 @@ async def test_namespaces_do_not_meet(connect: Connect) -> None:
     table = await created(here)
     assert await there.load(table.game) is None
     assert (await there.open_tables(10)).tables == ()
+
+
+async def test_the_record_grows_with_what_is_committed_and_with_nothing_else(store: Store) -> None:
+    """A commit adds its lines to the record, in order; one that meets a conflict or was answered before adds none."""
+    first = await created(store)
+    assert await store.record(first.game) == []
+    second = following(first)
+    await store.commit(second, batch_of(second), REQUEST, record=["one", "two ♠"])
+    await store.commit(second, batch_of(second), record=["lost"])
+    await store.commit(following(second), batch_of(following(second)), REQUEST, record=["again"])
+    third = following(second)
+    await store.commit(third, batch_of(third), record=["three"])
+    assert await store.record(first.game) == ["one", "two ♠", "three"]
 
 
 async def test_what_falls_due_is_listed_when_it_does(store: Store) -> None:
