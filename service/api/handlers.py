@@ -8,6 +8,7 @@ from typing import Final
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.game_pb2 import Game
 from rummy.v1.replay_pb2 import Replay
+from rummy.v1.rule_set_pb2 import RuleSet
 
 from engine.errors import BadRules, Fault
 from service.api import rule_sets
@@ -63,13 +64,12 @@ class GameHandlers:
     async def create_game(self, request: pb.CreateGameRequest, _caller: Caller) -> Game:
         """Creates a table."""
         wanted = request.game
-        if not wanted.HasField("rule_set"):
-            wanted.rule_set.preset = "basic"
+        rule_set = wanted.rule_set if wanted.HasField("rule_set") else RuleSet(preset="basic")
         try:
             table = await create.create(
                 self._desk,
-                preset=wanted.rule_set.preset,
-                rules=rules_from(wanted.rule_set),
+                preset=rule_set.preset,
+                rules=rules_from(rule_set),
                 seat_count=wanted.seat_count,
                 display_name=wanted.display_name,
                 request_id=request.request_id,

@@ -89,12 +89,16 @@ async def test_a_table_not_seen_before_is_read_first(
     assert counted.calls == ["load", "commit"]
 
 
-async def test_a_change_made_meanwhile_is_built_upon(desk: Desk, other: Desk) -> None:
-    """Where another server was first the change is decided anew on its table: neither is lost."""
+async def test_a_change_made_meanwhile_is_built_upon(
+    desk: Desk, other: Desk, store: BusyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where another server was first the change is decided anew on its table, which need not be read: none is lost."""
     table = await opened(desk)
     await change(other, table.game, None, renamed(" of Ann"))
+    counted = Counted(store, monkeypatch)
     changed = await change(desk, table.game, None, renamed(" and Bo"))
     assert (changed.table.display_name, changed.version) == ("Kitchen of Ann and Bo", 3)
+    assert counted.calls == ["commit", "commit"]
 
 
 async def test_a_conflict_is_counted_once(desk: Desk, other: Desk) -> None:
