@@ -28,7 +28,7 @@ from service.http_server import HttpServer, listen
 from service.observability import metrics
 from service.readiness import Readiness
 from service.settings import LOCAL_REDIS, Settings
-from service.store.errors import BadAddress, StoreUnavailable
+from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
 from service.store.feed import FeedLimits
 from service.store.link import Limits
 from service.store.store import Options, Store
@@ -146,6 +146,8 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
         store = await Store.connect(url, options)
     except BadAddress as error:
         raise StartError(f"the Redis URL is unusable: {error}") from error
+    except ServerTooOld as error:
+        raise StartError(f"the Redis at {_public(url)} is unusable: {error}") from error
     except StoreUnavailable as error:
         raise StartError(f"no Redis answers at {_public(url)}: {error}") from error
     stack.push_async_callback(store.close)
