@@ -266,6 +266,8 @@ class RestClient(Client):
         """What the next stream resumes by, if anything: as a browser does."""
         self.last_status = 0
         """The HTTP status of the last answer."""
+        self.answers: list[tuple[str, bytes]] = []
+        """Each answer, and each event of a stream, as JSON, with the name of its message (`Error` for an error)."""
         self._http = httpx.AsyncClient(base_url=server.rest, timeout=LONGEST_S, trust_env=False, verify=_NO_TLS)
 
     async def close(self) -> None:
@@ -278,6 +280,7 @@ class RestClient(Client):
             raise LostError(repr(error)) from error
         self._hear(response)
         self.heard += response.content
+        self.answers.append((answer.__name__ if response.status_code == 200 else "Error", response.content))
         if response.status_code != 200:
             raise failure_in(response.content, response.status_code)
         return json_format.Parse(response.content, answer())
@@ -318,6 +321,7 @@ class RestClient(Client):
                     case "error":
                         raise failure_in(event["data"].encode())
                     case name:
+                        self.answers.append(("ObserveResponse", event["data"].encode()))
                         message = json_format.Parse(event["data"], pb.ObserveResponse())
                         assert message.WhichOneof("message") == name
                         yield message, event.get("id")

@@ -1,0 +1,14 @@
+"""A live server for the tests of what it is described as."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.live import Rummyd
+
+
+@pytest.fixture(scope="session")
+def rummyd(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rummyd]:
+    """A server that all tests share."""
+    with Rummyd(tmp_path_factory.mktemp("rummyd"), redis_url=redis_url) as server:
+        yield server
