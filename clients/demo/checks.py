@@ -22,11 +22,13 @@ __all__ = ["Played", "checks"]
 class Played:
     """A match that was played: the table as it was created, what watchers were told, and what is seen at the end.
 
-    `views` are what each seat sees, `final` what a spectator does.
+    `added` is what each seat's player added to the shuffle, `views` are what each seat sees, `final` what a spectator
+    does.
     """
 
     created: Game
     watchers: Sequence[Watcher]
+    added: Sequence[str]
     views: Sequence[View]
     final: Game
 
@@ -46,7 +48,7 @@ def checks(played: Played) -> list[tuple[str, list[str]]]:
         "the events alone lead to the table that the server shows": _drawn(first).differs(final.view),
         "every seat knows the same scores": _disagreements(played.views, final),
         "every deal was shuffled by the seed that its commitment names": _broken_promises(created, deals),
-        "every card was the one that the seed put there": _stacked(final, deals),
+        "every card was the one that the seed, and what the players added to it, put there": _stacked(played, deals),
     }
     return [(name, list(faults)) for name, faults in named.items()]
 
@@ -135,8 +137,11 @@ def _broken_promises(created: Game, deals: Sequence[list[Event]]) -> Iterator[st
         promised = started.next_commitment
 
 
-def _stacked(final: Game, deals: Sequence[list[Event]]) -> Iterator[str]:
-    """Cards that are not where the seed put them."""
+def _stacked(played: Played, deals: Sequence[list[Event]]) -> Iterator[str]:
+    """Cards that are not where the seed, and what each player knows that he added, put them."""
+    entropy = fairness.entropy_of(played.added)
+    if played.final.view.entropy != entropy.hex():
+        yield f"the players added {entropy.hex()}, and the table says {played.final.view.entropy}"
     for number, deal in enumerate(deals, 1):
-        for fault in fairness.faults(final.rule_set, deal):
+        for fault in fairness.faults(played.final.rule_set, entropy, deal):
             yield f"deal {number}: {fault}"

@@ -1,7 +1,8 @@
 """Proof that nobody stacked the cards: a deal played again from its seed, once the seed is open.
 
-The SHA-256 of the seed was published before the deal. From the seed follows the order of the cards (docs/api.md tells
-how), from the order and what everybody saw follows what each hand must hold when the deal is over.
+The SHA-256 of the seed was published before the deal, and before the players added to the shuffle. From the seed and
+what they added follows the order of the cards (docs/api.md tells how), from the order and what everybody saw follows
+what each hand must hold when the deal is over.
 """
 
 import hashlib
@@ -13,18 +14,23 @@ from collections.abc import Iterator, Sequence
 from rummy.v1.event_pb2 import DealResult, Event
 from rummy.v1.rule_set_pb2 import RuleSet
 
-__all__ = ["faults"]
+__all__ = ["entropy_of", "faults"]
 
 _SUITS, _RANKS, _JOKER = "CDHS", "A23456789TJQK", "JK"
 
 
-def faults(rule_set: RuleSet, events: Sequence[Event]) -> list[str]:
+def entropy_of(added: Sequence[str]) -> bytes:
+    """What the texts that the seats' players added come to; nothing where none of them added anything."""
+    return hashlib.sha256("".join(f"{text}\n" for text in added).encode()).digest() if any(added) else b""
+
+
+def faults(rule_set: RuleSet, entropy: bytes, events: Sequence[Event]) -> list[str]:
     """What is wrong with a deal, of which these are all events from `deal_started` to `deal_ended`; a line each."""
     started, ended = events[0].deal_started, events[-1].deal_ended
     seed = bytes.fromhex(ended.seed)
     if hashlib.sha256(seed).hexdigest() != started.commitment:
         return ["the seed is not the one that was committed to"]
-    cards = _Cards(rule_set, started, seed)
+    cards = _Cards(rule_set, started, _Shuffle(seed, entropy))
     found = cards.surprises(started)
     try:
         for event in events[1:-1]:
@@ -37,12 +43,12 @@ def faults(rule_set: RuleSet, events: Sequence[Event]) -> list[str]:
 class _Cards:
     """Where each card is: hands, stock and pile of one deal."""
 
-    def __init__(self, rule_set: RuleSet, started: Event.DealStarted, seed: bytes) -> None:
+    def __init__(self, rule_set: RuleSet, started: Event.DealStarted, shuffle: "_Shuffle") -> None:
         seats, size = len(started.card_counts), started.card_counts[0]
         naturals = [rank + suit for suit in _SUITS for rank in _RANKS for _ in range(rule_set.packs)]
-        order = _shuffled(seed, 0, [*naturals, *[_JOKER] * rule_set.jokers])
+        order = shuffle.order([*naturals, *[_JOKER] * rule_set.jokers])
         first, given, up = (started.dealer + 1) % seats, seats * size, int(rule_set.up_card)
-        self._seed, self._renewals = seed, 0
+        self._shuffle, self._renewals = shuffle, 0
         self.hands = [order[(seat - first) % seats : given : seats] for seat in range(seats)]
         self.pile, self.stock = order[given : given + up], order[given + up :]
         self._melds: list[list[str]] = []
@@ -103,7 +109,7 @@ class _Cards:
         """Makes the pile the stock: turned over as it lies, or all below its top in an order of the seed's."""
         self._renewals += 1
         if shuffled:
-            self.stock, self.pile = _shuffled(self._seed, self._renewals, self.pile[:-1]), self.pile[-1:]
+            self.stock, self.pile = self._shuffle.order(self.pile[:-1], self._renewals), self.pile[-1:]
         else:
             self.stock, self.pile = self.pile[1:], self.pile[:1]
 
@@ -113,18 +119,22 @@ def _seat_of(event: Event) -> int:
     return seat
 
 
-def _shuffled(seed: bytes, renewal: int, cards: list[str]) -> list[str]:
-    """The cards in the order that the seed decides: Fisher and Yates, with numbers out of HMAC-SHA256."""
-    numbers = _numbers(seed, renewal)
-    cards = list(cards)
-    for last in range(len(cards) - 1, 0, -1):
-        fair = 2**32 // (last + 1) * (last + 1)
-        other = next(number for number in numbers if number < fair) % (last + 1)
-        cards[last], cards[other] = cards[other], cards[last]
-    return cards
+class _Shuffle:
+    """The order of cards by a seed and what the players added: Fisher and Yates, with numbers out of HMAC-SHA256."""
 
+    def __init__(self, seed: bytes, entropy: bytes) -> None:
+        self._seed, self._entropy = seed, entropy
 
-def _numbers(seed: bytes, renewal: int) -> Iterator[int]:
-    for block in range(2**32):
-        digest = hmac.digest(seed, bytes([renewal]) + block.to_bytes(4, "big"), "sha256")
-        yield from struct.unpack(">8I", digest)
+    def order(self, cards: Sequence[str], renewal: int = 0) -> list[str]:
+        """The cards in their order, for the deal (0) or a renewal of the stock (from 1)."""
+        numbers, shuffled = self._numbers(renewal), list(cards)
+        for last in range(len(shuffled) - 1, 0, -1):
+            fair = 2**32 // (last + 1) * (last + 1)
+            other = next(number for number in numbers if number < fair) % (last + 1)
+            shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
+        return shuffled
+
+    def _numbers(self, renewal: int) -> Iterator[int]:
+        for block in range(2**32):
+            label = bytes([renewal]) + self._entropy + block.to_bytes(4, "big")
+            yield from struct.unpack(">8I", hmac.digest(self._seed, label, "sha256"))

@@ -105,7 +105,7 @@ class Match:
             final = await retried(partial(self._by_rest.get_game, pb.GetGameRequest(name=name)))
             if keeper:
                 keeper.cancel()
-        return Played(self._created, watchers, views, final)
+        return Played(self._created, watchers, [player.added for player in players], views, final)
 
     def kill_check(self) -> list[tuple[str, list[str]]]:
         """The check that is made only where the server shall be killed: that it was, in the middle of the match."""

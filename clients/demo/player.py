@@ -1,6 +1,7 @@
 """A seat that plays: it follows the table by its own stream, and acts whenever it is its turn."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import partial
@@ -20,18 +21,19 @@ __all__ = ["Player", "join"]
 
 
 async def join(api: Api, game: str, name: str, pace_s: float = 0.0) -> "Player":
-    """Sits down at a table, and gives the player."""
-    request = pb.JoinGameRequest(name=game, display_name=name, request_id=str(uuid4()))
+    """Sits down at a table, and gives the player. What he adds to the shuffle nobody else can have known."""
+    added = secrets.token_urlsafe(12)
+    request = pb.JoinGameRequest(name=game, display_name=name, entropy=added, request_id=str(uuid4()))
     joined = await retried(partial(api.join_game, request))
-    return Player(api, game, joined.seat, joined.token, pace_s)
+    return Player(api, game, joined.seat, joined.token, added=added, pace_s=pace_s)
 
 
 class Player:
-    """One seat. `pace_s`: how long it thinks before each action, in seconds, for those who look on."""
+    """One seat. `added`: what it added to the shuffle. `pace_s`: seconds before each action, for those who look on."""
 
-    def __init__(self, api: Api, game: str, seat: int, token: str, pace_s: float = 0.0) -> None:
+    def __init__(self, api: Api, game: str, seat: int, token: str, *, added: str, pace_s: float) -> None:
         self._api, self._game, self._token, self._pace_s = api, game, token, pace_s
-        self.seat = seat
+        self.seat, self.added = seat, added
 
     async def play(self) -> None:
         """Plays until the match ends."""

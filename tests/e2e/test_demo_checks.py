@@ -4,6 +4,7 @@ import asyncio
 import io
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -12,6 +13,7 @@ from rummy.v1.event_pb2 import Event, EventBatch
 from rummy.v1.game_pb2 import Game
 from rummy.v1.rule_set_pb2 import RuleSet
 
+from clients.demo import fairness
 from clients.demo.checks import Played, checks
 from clients.demo.match import Match
 from clients.demo.screen import Screen
@@ -43,7 +45,8 @@ def played(recorded: Played) -> Played:
     watchers = [Watcher(None, watcher.how) for watcher in recorded.watchers]  # type: ignore[arg-type]  # they have watched
     for mine, theirs in zip(watchers, recorded.watchers, strict=True):
         mine.snapshots, mine.batches = deepcopy(theirs.snapshots), deepcopy(theirs.batches)
-    return Played(deepcopy(recorded.created), watchers, deepcopy(recorded.views), deepcopy(recorded.final))
+    views, final = deepcopy(recorded.views), deepcopy(recorded.final)
+    return Played(deepcopy(recorded.created), watchers, list(recorded.added), views, final)
 
 
 def found(played: Played) -> set[int]:
@@ -153,6 +156,14 @@ def test_another_seed(played: Played) -> None:
     for event in events(played, "deal_ended")[0]:
         event.deal_ended.seed = "00" * 32
     assert {SEED, CARDS} <= found(played)
+
+
+def test_another_addition(played: Played) -> None:
+    """A shuffle without what a player added, or with something else, is found."""
+    spoilt = replace(played, added=["else", *played.added[1:]])
+    assert found(spoilt) == {CARDS}
+    spoilt.final.view.entropy = fairness.entropy_of(spoilt.added).hex()
+    assert found(spoilt) == {CARDS}
 
 
 def test_another_card(played: Played) -> None:

@@ -26,6 +26,7 @@ def blocks(language: str, page: str = README) -> list[str]:
 def run(command: list[str], program: str, server: Rummyd) -> str:
     """What a program out of the README prints, with the live server's addresses in place of the usual ones."""
     program = program.replace("http://127.0.0.1:8080", server.rest).replace("127.0.0.1:50051", server.grpc)
+    program = program.replace(".venv/bin/python", sys.executable)
     done = subprocess.run(
         [*command, "-c", program], check=False, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_S
     )
@@ -43,13 +44,16 @@ def test_python(rummyd: Rummyd) -> None:
     )
 
 
-def test_curl(rummyd: Rummyd) -> None:
-    """The lines with curl play a whole match, check and use house rules, and watch to the end."""
+def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
+    """The lines with curl play a whole match, use house rules, play the match again from its replay, and watch."""
     assert shutil.which("curl"), "the README needs curl"
-    game, house_rules, watching = blocks("sh")
-    assert "python" not in game + house_rules + watching
-    said = run(["sh", "-eu"], f"{game}\necho ----\n{house_rules}\necho ----\n{watching}", rummyd)
-    played, ruled, watched = said.split("----\n")
+    programs = blocks("sh")
+    assert "python" not in programs[0]
+    said = run(
+        ["sh", "-eu"], "\necho ----\n".join(programs).replace("match.json", str(tmp_path / "match.json")), rummyd
+    )
+    played, ruled, replayed, watched = said.split("----\n")
+    assert "match.json: " in replayed
     assert re.match(r'"result":\{"winners":\[.*\],"scores":\[\d+,\d+\]', played)
     presets, checked, created = _documents(ruled)
     assert [rules["preset"] for rules in presets["ruleSets"]][:3] == ["basic", "rummy500", "pool500"]

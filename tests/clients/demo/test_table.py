@@ -23,11 +23,13 @@ from service.api.convert.cards import KINDS, texts
 from service.api.convert.events import event_to
 from tests.strategies import eager, seeds, some_action, tables
 
+ENTROPY = b"what the players added"
+
 
 def steps(rules: RuleSet, seats: int, seed: int, most: int = 120) -> Iterator[Step]:
     """A match played at random, with an illegal action or a foul now and then."""
     chance = random.Random(seed)  # noqa: S311  a match to test, and to replay
-    last = start(rules, seats, chance.randbytes(SEED_SIZE), chance.randbytes(SEED_SIZE))
+    last = start(rules, seats, chance.randbytes(SEED_SIZE), chance.randbytes(SEED_SIZE), ENTROPY)
     yield last
     for _ in range(most):
         state = last.state
@@ -100,7 +102,7 @@ def test_the_seed_is_enough(table: tuple[RuleSet, int], seed: int) -> None:
         for event in told(played):
             deal = [event] if event.HasField("deal_started") else [*deal, event]
             if event.HasField("deal_ended"):
-                assert fairness.faults(message, deal) == []
+                assert fairness.faults(message, ENTROPY, deal) == []
                 other = bytes(SEED_SIZE).hex()
                 event.deal_ended.seed = other
-                assert fairness.faults(message, deal) == ["the seed is not the one that was committed to"]
+                assert fairness.faults(message, ENTROPY, deal) == ["the seed is not the one that was committed to"]
