@@ -24,8 +24,11 @@ __all__ = ["to_json"]
 
 
 def to_json(message: Message) -> bytes:
-    """The message as one line of JSON in UTF-8."""
-    return msgspec.json.encode(_writer(descriptor_of(message))(message))
+    """The message as one line of JSON in UTF-8, whatever a reader takes for the end of a line."""
+    data = msgspec.json.encode(_writer(descriptor_of(message))(message))
+    for raw, escaped in _LINE_ENDS:
+        data = data.replace(raw, escaped)
+    return data
 
 
 _Write: TypeAlias = Callable[[Any], object]
@@ -140,6 +143,8 @@ def _float(value: float) -> object:
     return _double(next((short for short in texts if _FLOAT.unpack(_FLOAT.pack(short))[0] == value), value))
 
 
+_LINE_ENDS: Final = tuple((char.encode(), f"\\u{ord(char):04x}".encode()) for char in "\x85\u2028\u2029")
+"""Ends of lines to some readers of event streams, though not to JSON; they can stand in strings alone."""
 _FLOAT: Final = Struct("f")
 _WRITERS: Final[dict[int, _Write]] = {
     FieldDescriptor.CPPTYPE_INT64: str,

@@ -49,6 +49,14 @@ def test_numbers_of_32_bits_are_written_short(message: Any) -> None:
     assert json.loads(to_json(message)) == json_format.MessageToDict(message, always_print_fields_with_no_presence=True)
 
 
+def test_no_reader_finds_the_end_of_a_line_within_an_answer() -> None:
+    """Characters that some readers take for the end of a line are escaped, and read back as they were."""
+    name = "a\x85b\u2028c\u2029d\re\nf"
+    written = to_json(Game(display_name=name))
+    assert len(written.decode().splitlines()) == 1
+    assert json.loads(written)["displayName"] == name
+
+
 def test_an_enum_without_a_name_is_its_number() -> None:
     """A value of a newer proto is not lost."""
     assert json.loads(to_json(Game(state=77)))["state"] == 77  # type: ignore[arg-type]  # none of the names
