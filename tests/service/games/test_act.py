@@ -7,7 +7,7 @@ import pytest
 from engine.actions import Action, Discard, Draw, LayDown, LayOff, Take
 from engine.cards import JOKER, rank_of
 from engine.errors import BadRequest, Reason, Refused
-from engine.events import DealEnded, Discarded, Drew, HandVoided, LaidDown, SeatOut, TookPile, TurnStarted
+from engine.events import DealEnded, DealStarted, Discarded, Drew, HandVoided, LaidDown, SeatOut, TookPile, TurnStarted
 from engine.legal import legal_actions
 from engine.notation import read_cards
 from engine.view import view
@@ -85,6 +85,25 @@ async def test_a_player_learns_what_he_draws(desk: Desk) -> None:
     top = (await match.state()).stock[:1]
     acted = await match.act(seat, Draw())
     assert acted.events == (Drew(seat, 1, top),)
+
+
+async def test_nobody_learns_from_his_move_what_others_draw(desk: Desk) -> None:
+    """What follows from a move at once, such as a stand-in's draws and a new deal, is told as the mover may see it (G3)."""
+    match = await playing(desk, 3, deals=2)
+    await leave(desk, match.game, match.tokens[1], request_id="")
+    dealt = drawn = 0
+    while not dealt or not drawn:
+        seat, _ = await match.turn()
+        for event in (await match.move()).events:
+            match event:
+                case Drew(seat=1):
+                    assert event.cards is None
+                    drawn += 1
+                case DealStarted():
+                    assert [index for index, hand in enumerate(event.hands) if hand is not None] == [seat]
+                    dealt += 1
+                case _:
+                    pass
 
 
 async def test_a_retried_act_gives_the_first_answer(desk: Desk, other: Desk) -> None:

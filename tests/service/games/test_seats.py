@@ -86,12 +86,17 @@ async def test_a_join_cannot_be_repeated_after_leaving(desk: Desk) -> None:
         await join(desk, table.game, display_name="Ann", seat=None, request_id=request_id)
 
 
-async def test_a_joins_request_id_is_for_one_player(desk: Desk) -> None:
-    """Who brings the request id of another's join, but not his name, does not learn his token."""
+@pytest.mark.parametrize(
+    ("name", "seat", "entropy"),
+    [("Eve", 1, "hers"), ("Ann", None, "hers"), ("Ann", 1, "")],
+    ids=["name", "seat", "entropy"],
+)
+async def test_a_joins_request_id_is_for_one_join(desk: Desk, name: str, seat: int | None, entropy: str) -> None:
+    """Who brings the request id of another's join, but asks for something else, does not learn the token."""
     table, request_id = await opened(desk, 3), new_request_id()
-    await join(desk, table.game, display_name="Ann", seat=None, request_id=request_id)
+    await join(desk, table.game, display_name="Ann", seat=1, entropy="hers", request_id=request_id)
     with refused(GameReason.REQUEST_ID_REUSED):
-        await join(desk, table.game, display_name="Eve", seat=None, request_id=request_id)
+        await join(desk, table.game, display_name=name, seat=seat, entropy=entropy, request_id=request_id)
 
 
 async def test_no_token_is_stored(desk: Desk) -> None:
