@@ -5,6 +5,7 @@ import pytest
 
 from engine.casefile import Case, CaseError, position_of, read_case_file
 from engine.cases import failures, main
+from engine.rules import RuleSet
 
 FOLDER = Path(__file__).parent.parent / "cases"
 CASES = [case for path in sorted(FOLDER.glob("*.json")) for case in read_case_file(path)]
@@ -28,10 +29,20 @@ def test_each_case_comes_as_it_is_expected(case: Case) -> None:
 
 
 def test_the_cases_are_there() -> None:
-    """The case files hold a case for most of the clauses, and none twice."""
-    ids = [case.id for case in CASES]
+    """The case files hold cases for each clause of the three games, and no id twice."""
+    ids, clauses = [case.id for case in CASES], {case.clause for case in CASES}
     assert len(ids) == len(set(ids))
-    assert len({case.clause for case in CASES}) >= 25
+    games = {*(f"B{n}" for n in range(1, 12)), *(f"F{n}" for n in range(1, 15)), *(f"P{n}" for n in range(1, 19))}
+    assert clauses == games | {"P25", "P26"}
+
+
+def test_every_option_is_shown_by_cases() -> None:
+    """Each option of a table is played in a case, in two ways at least: that of a preset, and one that differs."""
+    decided_by_seats = {"seats", "packs", "hand_size", "by_players"}  # these are about dealing; a case begins after it
+    for field in set(RuleSet.__struct_fields__) - decided_by_seats:
+        values = {getattr(position_of(case).rules, field) for case in CASES}
+        assert len(values) >= 2, field
+        assert any(field in case.rules for case in CASES), field
 
 
 def one(tmp_path: Path, **changed: object) -> Path:
