@@ -52,7 +52,7 @@ class GrpcServer:
         for service in calls.services:
             methods = {method.name: _handler(calls, method) for method in service.methods}
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
-        self._health = health.aio.HealthServicer()
+        self._health = _Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         names = [*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME]
         reflection.enable_server_reflection(names, self._server)
@@ -77,6 +77,15 @@ class GrpcServer:
     async def stop(self, grace_seconds: float) -> None:
         """Takes no new calls, and ends once those under way have; they are cancelled after the grace."""
         await self._server.stop(grace_seconds)
+
+
+class _Health(health.aio.HealthServicer):  # type: ignore[misc]  # the package is untyped
+    """The package's, with the method that it lacks though reflection tells of it."""
+
+    async def List(self, _request: Message, _context: "_Context") -> health_pb2.HealthListResponse:  # noqa: N802  the method's name
+        """The health of every service."""
+        seen = {name: health_pb2.HealthCheckResponse(status=status) for name, status in self._server_status.items()}
+        return health_pb2.HealthListResponse(statuses=seen)
 
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"

@@ -278,7 +278,9 @@ async def test_health_is_what_it_was_told() -> None:
 
         async def seen() -> set[int]:
             names = ["", GAME_SERVICE.full_name, RULE_SET_SERVICE.full_name]
-            return {(await stub.Check(health_pb2.HealthCheckRequest(service=name))).status for name in names}
+            checked = {name: await stub.Check(health_pb2.HealthCheckRequest(service=name)) for name in names}
+            assert dict((await stub.List(health_pb2.HealthListRequest())).statuses) == checked
+            return {answer.status for answer in checked.values()}
 
         assert await seen() == {unhealthy}
         await server.tell(healthy=True)
