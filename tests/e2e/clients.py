@@ -30,6 +30,7 @@ from rummy.v1 import game_service_pb2 as pb
 from rummy.v1 import rule_set_service_pb2 as rules_pb
 from rummy.v1.action_pb2 import Action
 from rummy.v1.game_pb2 import Game
+from rummy.v1.replay_pb2 import Replay
 from rummy.v1.rule_set_pb2 import RuleSet
 
 from tests.e2e.live import LONGEST_S, Rummyd
@@ -93,33 +94,33 @@ class Client(ABC):
 
     async def create(self, game: Game, request_id: str = "") -> Game:
         """CreateGame."""
-        return await self._ask(pb.CreateGameRequest(game=game, request_id=request_id), Game)
+        return await self.ask(pb.CreateGameRequest(game=game, request_id=request_id), Game)
 
     async def get(self, name: str) -> Game:
         """GetGame."""
-        return await self._ask(pb.GetGameRequest(name=name), Game)
+        return await self.ask(pb.GetGameRequest(name=name), Game)
 
     async def games(self, page_size: int = 0, page_token: str = "") -> pb.ListGamesResponse:
         """ListGames."""
         request = pb.ListGamesRequest(page_size=page_size, page_token=page_token)
-        return await self._ask(request, pb.ListGamesResponse)
+        return await self.ask(request, pb.ListGamesResponse)
 
     async def join(
         self, name: str, display_name: str = "Somebody", *, seat: int | None = None, request_id: str = ""
     ) -> pb.JoinGameResponse:
         """JoinGame; the token is this client's from now on."""
         request = pb.JoinGameRequest(name=name, display_name=display_name, seat=seat, request_id=request_id)
-        joined = await self._ask(request, pb.JoinGameResponse)
+        joined = await self.ask(request, pb.JoinGameResponse)
         self.token = joined.token
         return joined
 
     async def leave(self, name: str, request_id: str = "") -> Game:
         """LeaveGame."""
-        return await self._ask(pb.LeaveGameRequest(name=name, request_id=request_id), Game)
+        return await self.ask(pb.LeaveGameRequest(name=name, request_id=request_id), Game)
 
     async def start(self, name: str, request_id: str = "") -> Game:
         """StartGame."""
-        return await self._ask(pb.StartGameRequest(name=name, request_id=request_id), Game)
+        return await self.ask(pb.StartGameRequest(name=name, request_id=request_id), Game)
 
     async def act(
         self,
@@ -138,20 +139,24 @@ class Client(ABC):
             expected_version=expected_version,
             validate_only=validate_only,
         )
-        return await self._ask(request, pb.ActResponse)
+        return await self.ask(request, pb.ActResponse)
 
     async def legal(self, name: str, page_size: int = 0, page_token: str = "") -> pb.ListLegalActionsResponse:
         """ListLegalActions."""
         request = pb.ListLegalActionsRequest(name=name, page_size=page_size, page_token=page_token)
-        return await self._ask(request, pb.ListLegalActionsResponse)
+        return await self.ask(request, pb.ListLegalActionsResponse)
+
+    async def replay(self, name: str) -> Replay:
+        """GetReplay."""
+        return await self.ask(pb.GetReplayRequest(name=name), Replay)
 
     async def rule_sets(self) -> rules_pb.ListRuleSetsResponse:
         """ListRuleSets."""
-        return await self._ask(rules_pb.ListRuleSetsRequest(), rules_pb.ListRuleSetsResponse)
+        return await self.ask(rules_pb.ListRuleSetsRequest(), rules_pb.ListRuleSetsResponse)
 
     async def check(self, rule_set: RuleSet) -> rules_pb.CheckRuleSetResponse:
         """CheckRuleSet."""
-        return await self._ask(rules_pb.CheckRuleSetRequest(rule_set=rule_set), rules_pb.CheckRuleSetResponse)
+        return await self.ask(rules_pb.CheckRuleSetRequest(rule_set=rule_set), rules_pb.CheckRuleSetResponse)
 
     @asynccontextmanager
     async def observe(self, name: str, *, after: int = 0, epoch: str = "") -> AsyncIterator[Stream]:
@@ -159,7 +164,8 @@ class Client(ABC):
         async with aclosing(self._observe(pb.ObserveRequest(name=name, after=after, epoch=epoch))) as messages:
             yield Stream(messages)
 
-    async def _ask(self, request: Message, answer: type[Answer]) -> Answer:
+    async def ask(self, request: Message, answer: type[Answer]) -> Answer:
+        """Any unary call. Raises Failure or LostError."""
         deadline = time.monotonic() + LONGEST_S
         while True:
             try:
@@ -359,6 +365,7 @@ _PATHS = {
     "StartGame": ("POST", "/v1/NAME:start"),
     "Act": ("POST", "/v1/NAME:act"),
     "ListLegalActions": ("GET", "/v1/NAME:legalActions"),
+    "GetReplay": ("GET", "/v1/NAME/replay"),
     "Observe": ("GET", "/v1/NAME:observe"),
     "ListRuleSets": ("GET", "/v1/ruleSets"),
     "GetRuleSet": ("GET", "/v1/NAME"),
