@@ -7,7 +7,7 @@ from engine.cards import JOKER
 from engine.melds import Extension, card_at, extended, extensions, highest, readings, suit_of_run
 from engine.rules import RuleSet
 from engine.solver.choice import Choice
-from engine.solver.cores import LONGEST_RUN, Core, OpenMeld
+from engine.solver.cores import Core, OpenMeld
 from engine.state import Meld
 
 __all__ = ["actions_of"]
@@ -58,8 +58,11 @@ def _laid_off(rules: RuleSet, core: Core, index: int, meld: Meld, jokers: int) -
 
 
 def _stretched(rules: RuleSet, low: int, high: int, more: int) -> tuple[int, int]:
-    """The ends of a run with so many more places, above it as far as that goes; never an ace at both ends."""
-    up = min(more, (LONGEST_RUN if low == 1 else highest(rules)) - high)
+    """The ends of a run with so many more places, above it as far as that goes.
+
+    No ace comes to lie at both ends: a core's room is such that the run has at most 13 places.
+    """
+    up = min(more, highest(rules) - high)
     return low - (more - up), high + up
 
 

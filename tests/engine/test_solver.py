@@ -192,18 +192,29 @@ LEFT: list[tuple[str, dict[str, object], str, list[str], str]] = [
     ("basic", {}, "QS KS AS", [], "AS QS KS"),
     ("basic", {"ace": "either"}, "QS KS AS", [], ""),
     ("basic", {"ace": "either"}, "KS AS 2S", [], "AS 2S KS"),
+    ("basic", {"ace": "either"}, f"AH {WHOLE_SUIT} 9C 9D 9S", [], ""),
     ("basic", {}, "4H 8H 9H 9S", ["5H 6H 7H"], "9S"),
     ("basic", {"lay_off": "none"}, "4H 8H", ["5H 6H 7H"], "4H 8H"),
     ("basic", {"lay_off": "own"}, "4H 4C", ["5H 6H 7H", "4D 4H 4S"], "4C 4H"),
+    ("basic", {"ace": "either"}, "AH KH 7C 7D 7S", [WHOLE_SUIT[:-3]], "AH"),
+    ("basic", {"ace": "either"}, "AH 2H 7C 7D 7S", [f"{WHOLE_SUIT[6:]} AH"], "AH"),
+    ("basic", {"ace": "either"}, "AH AH 2H KH 7C 7D 7S", [WHOLE_SUIT[6:-3]], "AH"),
     ("basic", {"go_out": "discard"}, "2C 2D 2H KC KD KH", [], "2C 2D 2H"),
     ("basic", {"go_out": "discard"}, "2C 2D 2H", [], "2C 2D 2H"),
+    ("rummy500", {"go_out": "discard"}, "AH 2H 3H JK", [], "2H"),
     ("pool500", {"set_min": 4}, "9C 9C 9D 8D", [], "9C 9C 8D 9D"),
+    ("pool500", {"set_min": 4}, "5H 6H 7H 6D 6S JK", [], "6D 6H 6S"),
     ("basic", {}, "3H 4H 6H 7H JK", [], ""),
+    ("basic", {}, "3H 4H 5H 5H 6H 7H 7H JK", [], ""),
+    ("basic", {}, "6C 9C 3D 5D 6D 7S 8S JK", [], "6C 9C 3D 5D 6D"),
+    ("basic", {}, "AD 5D 9D AH 2H 8H AS JK", [], "5D 9D 2H 8H"),
     ("basic", {}, "7H 8C JK", [], "8C 7H JK"),
     ("basic", {}, "7H JK JK", [], ""),
     ("basic", {}, "7H 8S JK JK", [], "7H"),
     ("basic", {}, "JK JK", ["4C 4D 4H"], ""),
     ("basic", {}, "JK", [WHOLE_SUIT], "JK"),
+    ("basic", {}, "KH TC 8D JK", [WHOLE_SUIT[:-3]], "TC 8D KH"),
+    ("basic", {"ace_points": "fifteen", "set_min": 5, "run_min": 5}, "AH 2H JK JK", [WHOLE_SUIT[6:-3]], "2H"),
     ("basic", {}, f"{WHOLE_SUIT} JK JK", [], ""),
     ("basic", {"set_max": 4}, "4C 4D 4H 4S JK JK", [], ""),
     ("rummy500", {}, "AC 2C 3C AD AH", [], "2C 3C"),
@@ -213,10 +224,33 @@ LEFT: list[tuple[str, dict[str, object], str, list[str], str]] = [
 @pytest.mark.clause("B5")
 @pytest.mark.parametrize(("preset", "fields", "hand", "table", "left"), LEFT)
 def test_what_is_left(preset: str, fields: dict[str, object], hand: str, table: list[str], left: str) -> None:
-    """The cards that the best arrangement of a hand leaves, beside melds that another seat has laid."""
+    """The best arrangement of a hand, beside melds that another seat has laid, leaves just these cards."""
     rules = rules_of(preset, **fields)
-    found = best(rules, read_cards(hand), [meld(rules, cards, 1) for cards in table])
+    melds = [meld(rules, cards, 1) for cards in table]
+    found = best(rules, read_cards(hand), melds)
     assert write_cards(found.deadwood) == left
+    assert played(rules, read_cards(hand), melds, LEAST) == (found.points, len(found.deadwood))
+
+
+CORNERS: list[tuple[str, dict[str, object], str]] = [
+    ("basic", {"set_max": 3, "distinct_suits": True, "ace": "either", "go_out": "discard"}, "AC 8C KH JK JK JK"),
+    ("basic", {"set_max": 3, "distinct_suits": True, "run_min": 4}, "QC QC AH QH KH JK JK"),
+    (
+        "pool500",
+        {"set_max": 3, "distinct_suits": True, "go_out": "discard", "ace_points": "fifteen"},
+        "AC AC QC KD AH KH KS JK JK",
+    ),
+    ("rummy500", {"ace": "low", "set_max": 5}, "AC 3D QH JK JK JK JK"),
+    ("rummy500", {"set_max": 3}, "AC 3D QH JK JK JK"),
+]
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize(("preset", "fields", "hand"), CORNERS)
+def test_nothing_is_better_in_corners(preset: str, fields: dict[str, object], hand: str, objective: Objective) -> None:
+    """Nor where jokers find no room, a card must be kept or an ace counts by its place."""
+    rules, cards = rules_of(preset, **fields), read_cards(hand)
+    assert played(rules, cards, [], objective) == Naive(rules, objective).best(cards, [], 0)
 
 
 @pytest.mark.clause("F4")
