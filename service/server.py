@@ -22,6 +22,7 @@ import structlog
 from service.api.grpc import GrpcServer
 from service.api.handlers import build_calls
 from service.api.rest import create_app
+from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
 from service.http_server import HttpServer, listen
@@ -86,7 +87,12 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             shown = metrics.MetricsServer.start(settings.metrics_host, settings.metrics_port)
         stack.push_async_callback(shown.stop)
 
-        calls = build_calls(Desk(store), heartbeat_s=settings.heartbeat_seconds)
+        desk = Desk(store, think_ms=settings.bot_think_ms)
+        clock = Clock(desk, settings.clock_seconds)
+        await clock.look()  # before any call: what was missed in an outage counts against no player
+        ticking = asyncio.create_task(clock.keep(), name="the clock")
+        stack.push_async_callback(_end, ticking)
+        calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
         grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes)
         with _listening("gRPC", settings.grpc_host, settings.grpc_port):
             listen(settings.grpc_host, settings.grpc_port).close()  # gRPC itself would not say why it cannot
@@ -109,12 +115,18 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
         _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=shown.port)
         try:
-            yield Server(addresses, embedded, (pulse, rest.task))
+            yield Server(addresses, embedded, (pulse, ticking, rest.task))
         finally:
             await ready.drain()
             await store.feed.close()  # every watcher is told to go on elsewhere
             await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
             _log.info("stopped")
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancels the task, and waits until it has ended."""
+    task.cancel()
+    await asyncio.wait([task])
 
 
 async def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:

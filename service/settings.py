@@ -82,6 +82,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=1024, le=16_777_216, description="The largest request that is read, in bytes.")
     ] = 65_536
 
+    clock_seconds: Annotated[
+        float,
+        Meta(ge=0.01, le=1, description="How often the server looks for turns whose time is up, in seconds."),
+    ] = 0.25
+    bot_think_ms: Annotated[
+        int,
+        Meta(ge=0, le=60_000, description="How long a bot thinks on average over a draw, and over its play, in ms."),
+    ] = 1000
+
     watcher_queue: Annotated[
         int, Meta(ge=1, le=100_000, description="How many versions a watcher may lag behind before it is sent away.")
     ] = 256

@@ -17,7 +17,7 @@ from service.api.convert.actions import action_from, action_to
 from service.api.convert.events import batch_to, event_to, timestamp
 from service.api.convert.replays import replay_to
 from service.api.convert.rules import rules_from
-from service.api.convert.tables import game_to, view_to
+from service.api.convert.tables import game_to, limit_from, view_to
 from service.api.errors import Violation, bad_page_token, impossible
 from service.games import create, read, seats
 from service.games.act import act, list_legal, try_out
@@ -42,6 +42,8 @@ def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
                 "GetGame": games.get_game,
                 "ListGames": games.list_games,
                 "JoinGame": games.join_game,
+                "AddBot": games.add_bot,
+                "ResumeSeat": games.resume_seat,
                 "LeaveGame": games.leave_game,
                 "StartGame": games.start_game,
                 "Act": games.act,
@@ -73,6 +75,7 @@ class GameHandlers:
                 seat_count=wanted.seat_count,
                 display_name=wanted.display_name,
                 request_id=request.request_id,
+                limit=limit_from(wanted.turn_limit) if wanted.HasField("turn_limit") else None,
             )
         except BadRules as error:
             raise impossible(_violation(fault) for fault in error.faults) from error
@@ -101,6 +104,25 @@ class GameHandlers:
         note(seat=joined.seat, version=joined.table.version)
         game = game_to(see(self._desk, joined.table, joined.seat))
         return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)
+
+    async def add_bot(self, request: pb.AddBotRequest, caller: Caller) -> Game:
+        """Puts a bot on a seat."""
+        seen = await seats.add_bot(
+            self._desk,
+            _game(request.name),
+            caller.token,
+            display_name=request.display_name,
+            seat=request.seat if request.HasField("seat") else None,
+            request_id=request.request_id,
+        )
+        note(seat=seen.viewer, version=seen.version)
+        return game_to(seen)
+
+    async def resume_seat(self, request: pb.ResumeSeatRequest, caller: Caller) -> Game:
+        """Gives a seat back to its player."""
+        seen = await seats.resume(self._desk, _game(request.name), caller.token, request_id=request.request_id)
+        note(seat=seen.viewer, version=seen.version)
+        return game_to(seen)
 
     async def leave_game(self, request: pb.LeaveGameRequest, caller: Caller) -> Game:
         """Gives up a seat. Who has left is a spectator."""

@@ -17,6 +17,7 @@ from service.games.desk import Desk
 from service.games.errors import GameError, GameReason, game_over
 from service.games.play import go_on
 from service.games.retries import seat_request
+from service.games.seats import come_back
 from service.games.seen import SeenTable, see, see_events
 from service.games.tokens import seat_of
 from service.observability import metrics
@@ -63,8 +64,9 @@ async def act(
     def decide(table: Table) -> Decision:
         seat, match = _ready(table, token, expected_version)
         played = play(match, seat, actions)
+        table, returned = come_back(table, seat)
         moves = [write_move(seat, action) for action in actions[: played.accepted]]
-        return Decision(seat, go_on(desk, table, played.state, played.events, moves))
+        return Decision(seat, go_on(desk, table, played.state, [*returned, *played.events], moves))
 
     try:
         changed = await change(desk, game, seat_request(token, request_id, "act", actions), decide)

@@ -14,13 +14,18 @@ from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
 from service.games.play import Course
 from service.games.retries import reused
+from service.games.timing import timed
 from service.store.outcome import Answered, Committed, Conflict, Gone, Request
 from service.store.table import Batch, Table
 
-__all__ = ["Changed", "Decision", "change", "load"]
+__all__ = ["Changed", "Decision", "Moot", "change", "load"]
 
 _TRIES: Final = 8
 """Each failed try means that another call succeeded, so that a table never stands still."""
+
+
+class Moot(Exception):
+    """There is nothing to change: what was to be done is done already, or not called for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,9 @@ async def load(desk: Desk, game: str) -> Table:
 async def change(desk: Desk, game: str, request: Request | None, decide: Callable[[Table], Decision]) -> Changed:
     """Changes the game as `decide` says.
 
-    `decide` gets a table and gives the next one, or raises GameError, Refused or BadRequest; it may be called several
-    times. The version and the time of the next table are filled in here. Raises what `decide` raises, GAME_NOT_FOUND,
-    REQUEST_ID_REUSED, and CONTENTION when others came between at every try.
+    `decide` gets a table and gives the next one, or raises GameError, Refused, BadRequest or Moot; it may be called
+    several times. The version, the time and the turn's clock of the next table are filled in here. Raises what
+    `decide` raises, GAME_NOT_FOUND, REQUEST_ID_REUSED, and CONTENTION when others came between at every try.
     """
     table, fresh = desk.hints.get(game), False
     tries = 0
@@ -74,7 +79,7 @@ async def change(desk: Desk, game: str, request: Request | None, decide: Callabl
             table, fresh = loaded.table, True
         try:
             decision = decide(table)
-        except (GameError, Refused, BadRequest):
+        except (GameError, Refused, BadRequest, Moot):
             if fresh:
                 desk.hints.put(table)
                 raise
@@ -93,9 +98,10 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
     """Writes the decision made on `table`; gives the newer table instead if there is one."""
     now = max(desk.now_ms(), table.updated_ms)
     course = decision.course
-    after = replace(course.table, version=table.version + 1, updated_ms=now)
+    after = timed(desk, table, replace(course.table, version=table.version + 1, updated_ms=now), now)
     batch = Batch(version=after.version, time_ms=now, actor=decision.actor, events=course.events)
-    match await desk.store.commit(after, batch, request, record=course.record):
+    due_ms = after.clock.due_ms if after.clock else None
+    match await desk.store.commit(after, batch, request, record=course.record, due_ms=due_ms):
         case Committed():
             desk.hints.put(after)
             return Changed(after.version, after, batch)

@@ -12,7 +12,7 @@ from service.games.desk import Desk
 from service.games.fit import faults_at
 from service.games.retries import request_of, reused
 from service.store.outcome import Answered, Created, Exists
-from service.store.table import Batch, Phase, Seat, Table
+from service.store.table import Batch, Phase, Seat, Table, TurnLimit
 
 __all__ = ["create"]
 
@@ -21,7 +21,14 @@ _ID_LENGTH: Final = 20
 
 
 async def create(
-    desk: Desk, *, preset: str, rules: RuleSet, seat_count: int, display_name: str, request_id: str
+    desk: Desk,
+    *,
+    preset: str,
+    rules: RuleSet,
+    seat_count: int,
+    display_name: str,
+    request_id: str,
+    limit: TurnLimit | None = None,
 ) -> Table:
     """Creates a table at which nobody sits, at version 1; a retry gives the table of the first call as it is now.
 
@@ -44,8 +51,9 @@ async def create(
         seats=(Seat(),) * seat_count,
         secret=desk.chance(32),
         seeds=(desk.chance(SEED_SIZE), desk.chance(SEED_SIZE)),
+        limit=limit,
     )
-    request = request_of("create", request_id, preset, rules, seat_count, display_name)
+    request = request_of("create", request_id, preset, rules, seat_count, display_name, limit)
     match await desk.store.create(table, Batch(version=1, time_ms=now, actor=None), request):
         case Created():
             desk.hints.put(table)

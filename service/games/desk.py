@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from service.games.hints import Hints
+from service.games.outages import Outages
 from service.store.store import Store
 
 __all__ = ["Desk"]
@@ -24,4 +25,7 @@ class Desk:
     """Ms since 1970."""
     chance: Callable[[int], bytes] = secrets.token_bytes
     """So many random bytes that nobody can predict: seeds, secrets, ids."""
+    think_ms: int = 1000
+    """How long a bot thinks on average before it draws, and before it plays."""
     hints: Hints = field(default_factory=Hints)
+    outages: Outages = field(default_factory=Outages)

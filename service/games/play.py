@@ -17,8 +17,8 @@ from engine.shuffle import SEED_SIZE
 from engine.state import Phase as MatchPhase
 from engine.state import State
 from engine.step import next_deal, start, step
-from service.games import standin
 from service.games.desk import Desk
+from service.games.players import bots_action
 from service.store.table import MatchAbandoned, MatchStarted, Phase, Table, TableEvent
 
 __all__ = ["SEED_LINE", "Course", "begin", "go_on"]
@@ -41,7 +41,9 @@ def begin(desk: Desk, table: Table) -> Course:
     if table.seeds is None:
         raise AssertionError("a match begins once")
     seeds, former = table.seeds, tuple(number for number, seat in enumerate(table.seats) if seat.taken)
-    table = replace(table, seats=tuple(table.seats[number] for number in former), seeds=None)
+    bank = table.limit.bank_ms if table.limit else 0
+    seats = tuple(replace(table.seats[number], bank_ms=bank) for number in former)
+    table = replace(table, seats=seats, seeds=None)
     begun = start(table.rules, len(former), *seeds, _entropy(table))
     events = [MatchStarted(former), *begun.events]
     return go_on(desk, table, begun.state, events, [_seed_line(seed) for seed in seeds])
@@ -52,7 +54,7 @@ def go_on(
 ) -> Course:
     """How the game goes on after a move that led to `match` by `events` and is told by `record`."""
     happened, lines = list(events), list(record)
-    if all(seat.left for seat in table.seats) and match.phase is not MatchPhase.MATCH_OVER:
+    if all(seat.left or seat.bot for seat in table.seats) and match.phase is not MatchPhase.MATCH_OVER:
         abandoned = replace(table, phase=Phase.ABANDONED, match=match)
         return Course(abandoned, (*happened, MatchAbandoned()), tuple(lines))
     while match.phase is not MatchPhase.MATCH_OVER:
@@ -61,7 +63,7 @@ def go_on(
             after = next_deal(match, seed)
             lines.append(_seed_line(seed))
         elif table.seats[match.turn].left:
-            action = standin.choose(match)
+            action = bots_action(match)
             after = step(match, match.turn, action)
             lines.append(write_move(match.turn, action))
         else:

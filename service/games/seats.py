@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from service.games.change import Decision, change
+from service.games.change import Decision, Moot, change, load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason, game_over
 from service.games.play import Course, begin, go_on
 from service.games.retries import request_of, seat_request
 from service.games.seen import SeenTable, see
 from service.games.tokens import hash_of, new_token, seat_of
-from service.store.table import Phase, Seat, SeatJoined, SeatLeft, Table
+from service.store.table import Phase, Seat, SeatJoined, SeatLeft, SeatReturned, Table
 
-__all__ = ["Joined", "join", "leave", "start"]
+__all__ = ["Joined", "add_bot", "come_back", "join", "leave", "resume", "start"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,64 @@ async def join(
     def decide(table: Table) -> Decision:
         _must_be_open(table)
         taken = _free_seat(table, seat)
-        seats = list(table.seats)
         token_hash = hash_of(new_token(table.secret, salt))
-        seats[taken] = Seat(taken=True, display_name=display_name, token_hash=token_hash, entropy=entropy)
-        after = replace(table, seats=tuple(seats))
-        joined = SeatJoined(taken, display_name)
-        if not all(other.taken for other in seats):
-            return Decision(taken, Course(after, (joined,)))
-        begun = begin(desk, after)
-        return Decision(taken, Course(begun.table, (joined, *begun.events), begun.record))
+        player = Seat(taken=True, display_name=display_name, token_hash=token_hash, entropy=entropy)
+        return Decision(taken, _seated(desk, table, taken, player))
 
     changed = await change(desk, game, request_of("join", request_id, display_name, seat, entropy), decide)
     token = new_token(changed.table.secret, salt)
     return Joined(seat_of(changed.table, token), token, changed.table)
+
+
+async def add_bot(
+    desk: Desk, game: str, token: str | None, *, display_name: str, seat: int | None, request_id: str
+) -> SeenTable:
+    """Puts a bot on the seat, or on the lowest free one; the match starts when it was the last.
+
+    Only a player at the table may. Gives the table as the caller sees it. Raises TOKEN_REQUIRED, TOKEN_INVALID,
+    GAME_NOT_OPEN and SEAT_TAKEN.
+    """
+
+    def decide(table: Table) -> Decision:
+        caller = seat_of(table, token)
+        _must_be_open(table)
+        bot = Seat(taken=True, display_name=display_name or "Bot", bot=True)
+        return Decision(caller, _seated(desk, table, _free_seat(table, seat), bot))
+
+    changed = await change(desk, game, seat_request(token, request_id, "add_bot", display_name, seat), decide)
+    return see(desk, changed.table, seat_of(changed.table, token))
+
+
+async def resume(desk: Desk, game: str, token: str | None, *, request_id: str) -> SeenTable:
+    """Ends that a bot plays the token's seat; nothing changes where none does.
+
+    Raises TOKEN_REQUIRED, TOKEN_INVALID, GAME_NOT_STARTED, GAME_OVER.
+    """
+
+    def decide(table: Table) -> Decision:
+        number = seat_of(table, token)
+        if table.match is None:
+            raise GameError(GameReason.GAME_NOT_STARTED, "the match has not begun: the table waits for players")
+        if table.phase is not Phase.PLAYING:
+            raise game_over(table)
+        after, returned = come_back(table, number)
+        if not returned:
+            raise Moot
+        return Decision(number, Course(after, returned))
+
+    try:
+        table = (await change(desk, game, seat_request(token, request_id, "resume"), decide)).table
+    except Moot:
+        table = await load(desk, game)
+    return see(desk, table, seat_of(table, token))
+
+
+def come_back(table: Table, number: int) -> tuple[Table, tuple[SeatReturned, ...]]:
+    """The table when the player of the seat has shown that he is there, and the event where he was away."""
+    seat = table.seats[number]
+    seats = list(table.seats)
+    seats[number] = replace(seat, away=False, misses=0)
+    return replace(table, seats=tuple(seats)), (SeatReturned(number),) if seat.away else ()
 
 
 async def leave(desk: Desk, game: str, token: str | None, *, request_id: str) -> Table:
@@ -96,6 +141,18 @@ async def start(desk: Desk, game: str, token: str | None, *, request_id: str) ->
 
     changed = await change(desk, game, seat_request(token, request_id, "start"), decide)
     return see(desk, changed.table, seat_of(changed.table, token))
+
+
+def _seated(desk: Desk, table: Table, number: int, seat: Seat) -> Course:
+    """How the game goes on when somebody sits down there."""
+    seats = list(table.seats)
+    seats[number] = seat
+    after = replace(table, seats=tuple(seats))
+    joined = SeatJoined(number, seat.display_name, seat.bot)
+    if not all(other.taken for other in seats):
+        return Course(after, (joined,))
+    begun = begin(desk, after)
+    return Course(begun.table, (joined, *begun.events), begun.record)
 
 
 def _must_be_open(table: Table) -> None:

@@ -10,17 +10,18 @@ from engine.rules import RuleSet
 from engine.view import View, redact, view
 from service.games.desk import Desk
 from service.games.fit import settled
-from service.store.table import Batch, Phase, Seat, Table, TableEvent
+from service.store.table import Batch, Phase, Seat, Table, TableEvent, TurnLimit
 
 __all__ = ["SeatState", "SeenBatch", "SeenSeat", "SeenTable", "see", "see_batch", "see_events"]
 
 
 class SeatState(StrEnum):
-    """Free to join, taken, or given up during the match."""
+    """Free to join, taken, given up during the match, or kept for a player who has missed too many turns."""
 
     FREE = "free"
     TAKEN = "taken"
     LEFT = "left"
+    AWAY = "away"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,9 @@ class SeenSeat:
     state: SeatState
     display_name: str
     entropy: str
+    bot: bool
+    bank_ms: int
+    """What is left of its time bank; before the match, all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,9 @@ class SeenTable:
     """What the players have added to every shuffle; empty before the match begins, and where none of them did."""
     view: View | None
     last_deal: DealEnded | None
+    limit: TurnLimit | None
+    deadline_ms: int | None
+    """When the player to move is played for; None where no limit runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +87,13 @@ def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
         expires_ms=table.updated_ms + desk.store.lifetime_ms(table.phase),
         preset=table.preset,
         rules=settled(table.rules, len(table.seats)),
-        seats=tuple(SeenSeat(_state(seat), seat.display_name, seat.entropy) for seat in table.seats),
+        seats=tuple(_seat(table, seat) for seat in table.seats),
         commitment=hashlib.sha256(table.seeds[0]).digest() if table.seeds else None,
         entropy=match.entropy if match else b"",
         view=view(match, viewer) if match else None,
         last_deal=table.last_deal,
+        limit=table.limit,
+        deadline_ms=table.clock.due_ms if table.clock and not table.clock.thinking else None,
     )
 
 
@@ -98,7 +107,14 @@ def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tupl
     return tuple(event if isinstance(event, TableEvent) else redact(event, viewer) for event in events)
 
 
+def _seat(table: Table, seat: Seat) -> SeenSeat:
+    bank_ms = seat.bank_ms if table.match else table.limit.bank_ms if table.limit else 0
+    return SeenSeat(_state(seat), seat.display_name, seat.entropy, seat.bot, bank_ms)
+
+
 def _state(seat: Seat) -> SeatState:
     if seat.left:
         return SeatState.LEFT
+    if seat.away:
+        return SeatState.AWAY
     return SeatState.TAKEN if seat.taken else SeatState.FREE

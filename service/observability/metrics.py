@@ -1,7 +1,8 @@
 """Every metric of rummyd, and the port that shows them.
 
     calls, call_seconds, open_streams    what clients asked for         moved by `observability.calls`
-    acts, events_delivered               what happened at the tables    moved by `games`
+    acts, timeouts, events_delivered     what happened at the tables    moved by `games`
+    ticks, tick_failures                 what fell due                  moved by `clock`
     commit_conflicts, store_call()       what the store did             moved by `store`
     ready, describe()                    what the server is             moved by the composition root
 
@@ -30,6 +31,9 @@ __all__ = [
     "open_streams",
     "ready",
     "store_call",
+    "tick_failures",
+    "ticks",
+    "timeouts",
 ]
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody reads
@@ -53,6 +57,9 @@ acts: Final = Counter(
     "Acts by the table's preset (custom: none) and outcome: accepted, or the reason of the refusal.",
     ("preset", "outcome"),
 )
+timeouts: Final = Counter("rummyd_timeouts", "Turns whose player ran out of time.")
+ticks: Final = Counter("rummyd_ticks", "Games in which this server did what was due.")
+tick_failures: Final = Counter("rummyd_tick_failures", "Games in which it could not; it is tried again.")
 events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
 
 commit_conflicts: Final = Counter(

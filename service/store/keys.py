@@ -11,6 +11,8 @@
     rummyd:{s7}:open           zset     the open tables of the shard, all of score 0, so that Redis keeps them in the
                                         order of their names: "<time of creation, 13 digits of ms>:<id>"
     rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
+    rummyd:{s7}:pulse          string   the ms at which a server last looked what is due
+    rummyd:{s7}:outages        zset     times in which none did, "<from>-<to>" in ms, the score the latter
     rummyd:{s7}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
 
 `rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
@@ -24,10 +26,23 @@ from zlib import crc32
 
 import msgspec
 
-__all__ = ["SHARDS", "GameKeys", "Keys"]
+__all__ = ["SHARDS", "DueKeys", "GameKeys", "Keys", "shard_of"]
 
 SHARDS: Final = 16
 """Fixed: another number would look for every game in the wrong place."""
+
+
+def shard_of(game: str) -> int:
+    """The shard of a game, by its id: 0 to `SHARDS` - 1."""
+    return crc32(game.encode()) % SHARDS
+
+
+class DueKeys(msgspec.Struct, frozen=True):
+    """Where a shard keeps what falls due."""
+
+    due: str
+    pulse: str
+    outages: str
 
 
 class GameKeys(msgspec.Struct, frozen=True):
@@ -49,7 +64,7 @@ class Keys:
 
     def of(self, game: str) -> GameKeys:
         """The keys of a game, by its id."""
-        shard = crc32(game.encode()) % SHARDS
+        shard = shard_of(game)
         return GameKeys(
             game=self._key(shard, f"game:{game}"),
             history=self._key(shard, f"history:{game}"),
@@ -63,9 +78,9 @@ class Keys:
         """The index of open tables of every shard."""
         return [self._key(shard, "open") for shard in range(SHARDS)]
 
-    def due_shards(self) -> list[str]:
-        """The index of what falls due of every shard."""
-        return [self._key(shard, "due") for shard in range(SHARDS)]
+    def due(self, shard: int) -> DueKeys:
+        """Where a shard keeps what falls due."""
+        return DueKeys(self._key(shard, "due"), self._key(shard, "pulse"), self._key(shard, "outages"))
 
     def _key(self, shard: int, rest: str) -> str:
         return f"{self._namespace}:{{s{shard}}}:{rest}"

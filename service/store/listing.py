@@ -1,4 +1,4 @@
-"""Listings across all shards: the open tables, and the games in which something is due."""
+"""The listing of open tables, across all shards."""
 
 import heapq
 import re
@@ -84,35 +84,6 @@ class Listing:
         ]
         await self._drop(dead)
         return [decode_table(data) for data in found if data is not None]
-
-    async def due(self, now_ms: int, limit: int) -> list[str]:
-        """The games that fall due first, up to this time; entries of expired games among them are dropped."""
-
-        async def send() -> list[list[tuple[bytes, float]]]:
-            pipe = self._link.client.pipeline(transaction=False)
-            for key in self._keys.due_shards():
-                pipe.zrangebyscore(key, "-inf", now_ms, start=0, num=limit, withscores=True)
-            return cast(list[list[tuple[bytes, float]]], await pipe.execute())
-
-        shards = await self._link.call("due", send)
-        due = heapq.nsmallest(limit, (entry for shard in shards for entry in shard), key=lambda entry: entry[1])
-        games = [game.decode() for game, _ in due]
-        kept = await self._kept(games)
-        await self._drop([(self._keys.of(game).due, game) for game in games if game not in kept])
-        return [game for game in games if game in kept]
-
-    async def _kept(self, games: list[str]) -> set[str]:
-        """Those of the games that exist."""
-        if not games:
-            return set()
-
-        async def send() -> list[int]:
-            pipe = self._link.client.pipeline(transaction=False)
-            for game in games:
-                pipe.exists(self._keys.of(game).game)
-            return cast(list[int], await pipe.execute())
-
-        return {game for game, exists in zip(games, await self._link.call("due", send), strict=True) if exists}
 
     async def _drop(self, entries: list[tuple[str, str]]) -> None:
         """Drop members from indexes, each given as (index, member)."""

@@ -14,6 +14,7 @@ import msgspec
 
 from service.observability import metrics
 from service.store.codec import decode_table, encode_batch, encode_table
+from service.store.due import Due, Look
 from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import Feed, FeedLimits
 from service.store.history import History, HistoryReader
@@ -53,6 +54,7 @@ class Store:
         self._keys = keys
         self._reader = reader
         self._listing = Listing(link, keys)
+        self._due = Due(link, keys)
         self._script = link.client.register_script(SCRIPT)
 
     @classmethod
@@ -137,9 +139,13 @@ class Store:
         """At most `limit` ≥ 1 open tables, the newest first, from where the page before ended. Raises BadCursor."""
         return await self._listing.open_tables(limit, cursor)
 
-    async def due(self, now_ms: int, limit: int) -> list[str]:
-        """At most about `limit` games in which something was due at this time, the longest overdue first."""
-        return await self._listing.due(now_ms, limit)
+    async def look(self, shard: int, now_ms: int, limit: int) -> Look:
+        """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
+        return await self._due.look(shard, now_ms, limit)
+
+    async def drop_due(self, game: str) -> None:
+        """Forget that anything is due in a game that does not exist any more."""
+        await self._due.drop(game)
 
     def lifetime_ms(self, phase: Phase) -> int:
         """How long a table of this phase is kept after its last commit, in ms."""

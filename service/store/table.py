@@ -20,13 +20,19 @@ __all__ = [
     "MatchStarted",
     "Phase",
     "Seat",
+    "SeatAway",
     "SeatJoined",
     "SeatLeft",
+    "SeatReturned",
     "Table",
     "TableEvent",
+    "TurnClock",
+    "TurnExtended",
+    "TurnLimit",
+    "TurnTimedOut",
 ]
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The form of the records below. Fields are added at the end only, with a default, and the number goes up each time."""
 
 
@@ -49,6 +55,40 @@ class Seat(msgspec.Struct, frozen=True, array_like=True):
     """Whether its player has left a match that had begun."""
     entropy: str = ""
     """What its player adds to the shuffle."""
+    bot: bool = False
+    """Whether a bot was put there instead of a player."""
+    away: bool = False
+    """Whether its player has missed too many turns: a bot plays until the player acts or returns."""
+    bank_ms: int = 0
+    """What is left of its time bank."""
+    misses: int = 0
+    """The turns on end in which its player ran out of time."""
+
+    @property
+    def present(self) -> bool:
+        """Whether a player plays it."""
+        return self.taken and not (self.bot or self.left or self.away)
+
+
+class TurnLimit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """How long a player may take: for each turn, and from a bank that lasts for the match; ms, at least 1000 and 0."""
+
+    turn_ms: int
+    bank_ms: int
+    misses: int
+    """After so many missed turns on end, at least 1, a bot plays the seat."""
+
+
+class TurnClock(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """What runs while a seat is to move. Times are ms since 1970."""
+
+    started_ms: int
+    due_ms: int
+    """When the seat is played for."""
+    excused_ms: int = 0
+    """How much of the time since `started_ms` does not count: the service could not answer."""
+    thinking: bool = False
+    """Whether it is a bot's time to think, and no player's limit."""
 
 
 class Table(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -78,6 +118,10 @@ class Table(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """None while the table is open."""
     last_deal: DealEnded | None = None
     """How the deal before this one ended."""
+    limit: TurnLimit | None = None
+    """None: a player may take as long as he likes."""
+    clock: TurnClock | None = None
+    """Of the turn that is played; None where nothing falls due."""
 
 
 class SeatJoined(msgspec.Struct, frozen=True, array_like=True, tag="seat_joined"):
@@ -85,6 +129,8 @@ class SeatJoined(msgspec.Struct, frozen=True, array_like=True, tag="seat_joined"
 
     seat: int
     display_name: str
+    bot: bool = False
+    """Whether it is a bot, put there by a player."""
 
 
 class SeatLeft(msgspec.Struct, frozen=True, array_like=True, tag="seat_left"):
@@ -103,7 +149,34 @@ class MatchAbandoned(msgspec.Struct, frozen=True, array_like=True, tag="match_ab
     """The match was given up before its end: no player is left."""
 
 
-TableEvent = SeatJoined | SeatLeft | MatchStarted | MatchAbandoned
+class TurnTimedOut(msgspec.Struct, frozen=True, array_like=True, tag="turn_timed_out"):
+    """A player ran out of time: what follows in this turn was played for the seat."""
+
+    seat: int
+
+
+class TurnExtended(msgspec.Struct, frozen=True, array_like=True, tag="turn_extended"):
+    """A player has longer, by the time in which the service could not answer; `deadline_ms`: ms since 1970."""
+
+    seat: int
+    deadline_ms: int
+
+
+class SeatAway(msgspec.Struct, frozen=True, array_like=True, tag="seat_away"):
+    """A player has missed too many turns: a bot plays the seat until its player acts or returns."""
+
+    seat: int
+
+
+class SeatReturned(msgspec.Struct, frozen=True, array_like=True, tag="seat_returned"):
+    """A player who was away plays again."""
+
+    seat: int
+
+
+TableEvent = (
+    SeatJoined | SeatLeft | MatchStarted | MatchAbandoned | TurnTimedOut | TurnExtended | SeatAway | SeatReturned
+)
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):

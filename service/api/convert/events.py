@@ -71,14 +71,6 @@ def batch_to(batch: SeenBatch) -> pb.EventBatch:
 def event_to(event: table.TableEvent | events.Event) -> pb.Event:
     """One event."""
     match event:
-        case table.SeatJoined(seat, display_name):
-            return pb.Event(seat_joined=pb.Event.SeatJoined(seat=seat, display_name=display_name))
-        case table.SeatLeft(seat):
-            return pb.Event(seat_left=pb.Event.SeatLeft(seat=seat))
-        case table.MatchStarted(former_seats):
-            return pb.Event(match_started=pb.Event.MatchStarted(former_seats=former_seats))
-        case table.MatchAbandoned():
-            return pb.Event(match_abandoned=pb.Event.MatchAbandoned())
         case DealStarted():
             return pb.Event(deal_started=_deal_started(event))
         case DealEnded():
@@ -86,7 +78,7 @@ def event_to(event: table.TableEvent | events.Event) -> pb.Event:
         case MatchEnded():
             return pb.Event(match_ended=match_ended_to(event.winners, event.totals, event.settlement))
         case _:
-            return _move_to(event)
+            return _table_event_to(event) if isinstance(event, table.TableEvent) else _move_to(event)
 
 
 def deal_result_to(event: DealEnded) -> pb.DealResult:
@@ -107,6 +99,27 @@ def deal_result_to(event: DealEnded) -> pb.DealResult:
 def match_ended_to(winners: Sequence[int], totals: Sequence[int], settlement: Sequence[int]) -> pb.Event.MatchEnded:
     """How the match ended: the seats that won, each seat's total, and what each receives."""
     return pb.Event.MatchEnded(winners=winners, scores=totals, settlement=settlement)
+
+
+def _table_event_to(event: table.TableEvent) -> pb.Event:
+    """What happened to the seats and to the match as a whole."""
+    match event:
+        case table.SeatJoined(seat, display_name, bot):
+            return pb.Event(seat_joined=pb.Event.SeatJoined(seat=seat, display_name=display_name, bot=bot))
+        case table.SeatLeft(seat):
+            return pb.Event(seat_left=pb.Event.SeatLeft(seat=seat))
+        case table.MatchStarted(former_seats):
+            return pb.Event(match_started=pb.Event.MatchStarted(former_seats=former_seats))
+        case table.MatchAbandoned():
+            return pb.Event(match_abandoned=pb.Event.MatchAbandoned())
+        case table.TurnTimedOut(seat):
+            return pb.Event(turn_timed_out=pb.Event.TurnTimedOut(seat=seat))
+        case table.TurnExtended(seat, deadline_ms):
+            return pb.Event(turn_extended=pb.Event.TurnExtended(seat=seat, deadline=timestamp(deadline_ms)))
+        case table.SeatAway(seat):
+            return pb.Event(seat_away=pb.Event.SeatAway(seat=seat))
+        case table.SeatReturned(seat):
+            return pb.Event(seat_returned=pb.Event.SeatReturned(seat=seat))
 
 
 def _deal_started(event: DealStarted) -> pb.Event.DealStarted:

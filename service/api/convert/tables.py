@@ -1,5 +1,6 @@
 """Tables and views as messages. What comes here is what the viewer may see already (`service.games.seen`)."""
 
+from google.protobuf import duration_pb2
 from rummy.v1 import card_pb2, event_pb2, view_pb2
 from rummy.v1 import game_pb2 as pb
 
@@ -10,8 +11,9 @@ from service.api.convert.events import deal_result_to, match_ended_to, timestamp
 from service.api.convert.rules import rule_set_to
 from service.games.seen import SeatState, SeenSeat, SeenTable
 from service.store.table import Phase as TablePhase
+from service.store.table import TurnLimit
 
-__all__ = ["game_to", "view_to"]
+__all__ = ["game_to", "limit_from", "view_to"]
 
 _STATES = {
     TablePhase.OPEN: pb.Game.STATE_OPEN,
@@ -23,6 +25,7 @@ _SEAT_STATES = {
     SeatState.FREE: pb.Game.Seat.STATE_FREE,
     SeatState.TAKEN: pb.Game.Seat.STATE_TAKEN,
     SeatState.LEFT: pb.Game.Seat.STATE_LEFT,
+    SeatState.AWAY: pb.Game.Seat.STATE_AWAY,
 }
 _PHASES = {
     Phase.DRAW: view_pb2.View.PHASE_DRAW,
@@ -40,10 +43,7 @@ def game_to(seen: SeenTable) -> pb.Game:
         rule_set=rule_set_to(seen.rules, seen.preset),
         seat_count=len(seen.seats),
         state=_STATES[seen.phase],
-        seats=[
-            pb.Game.Seat(state=_SEAT_STATES[seat.state], display_name=seat.display_name, entropy=seat.entropy)
-            for seat in seen.seats
-        ],
+        seats=[_seat(seat, limited=seen.limit is not None) for seat in seen.seats],
         version=seen.version,
         epoch=seen.epoch,
         create_time=timestamp(seen.created_ms),
@@ -51,7 +51,13 @@ def game_to(seen: SeenTable) -> pb.Game:
         expire_time=timestamp(seen.expires_ms),
         commitment=seen.commitment.hex() if seen.commitment else "",
         view=view_to(seen),
+        turn_limit=_limit(seen.limit) if seen.limit else None,
     )
+
+
+def limit_from(limit: pb.Game.TurnLimit) -> TurnLimit:
+    """A turn limit that was asked for, with what it leaves out."""
+    return TurnLimit(turn_ms=_ms(limit.turn), bank_ms=_ms(limit.bank), misses=limit.misses or 2)
 
 
 def view_to(seen: SeenTable) -> view_pb2.View | None:
@@ -87,12 +93,31 @@ def view_to(seen: SeenTable) -> view_pb2.View | None:
         options=_options(view.options) if view.options and playing else None,
         last_deal=deal_result_to(seen.last_deal) if seen.last_deal else None,
         result=_result(view),
+        deadline=timestamp(seen.deadline_ms) if seen.deadline_ms is not None else None,
         entropy=seen.entropy.hex(),
     )
 
 
-def _seat(seat: SeenSeat) -> pb.Game.Seat:
-    return pb.Game.Seat(state=_SEAT_STATES[seat.state], display_name=seat.display_name, entropy=seat.entropy)
+def _seat(seat: SeenSeat, *, limited: bool) -> pb.Game.Seat:
+    return pb.Game.Seat(
+        state=_SEAT_STATES[seat.state],
+        display_name=seat.display_name,
+        entropy=seat.entropy,
+        bot=seat.bot,
+        bank=_duration(seat.bank_ms) if limited else None,
+    )
+
+
+def _limit(limit: TurnLimit) -> pb.Game.TurnLimit:
+    return pb.Game.TurnLimit(turn=_duration(limit.turn_ms), bank=_duration(limit.bank_ms), misses=limit.misses)
+
+
+def _duration(ms: int) -> duration_pb2.Duration:
+    return duration_pb2.Duration(seconds=ms // 1000, nanos=ms % 1000 * 1_000_000)
+
+
+def _ms(duration: duration_pb2.Duration) -> int:
+    return duration.seconds * 1000 + duration.nanos // 1_000_000
 
 
 def _meld(number: int, meld: Meld) -> card_pb2.Meld:

@@ -19,7 +19,7 @@ __all__ = ["constraints"]
 def constraints(rules: validate_pb2.FieldRules) -> Schema:
     """The keywords of JSON Schema that say the same, and the examples that the protos give."""
     kind = rules.WhichOneof("type")
-    if kind is None:
+    if kind in {None, "duration", "timestamp"}:  # a range of times has no keyword
         return {}
     of_kind: Message = getattr(rules, kind)
     found: Schema = {}

@@ -69,19 +69,23 @@ class Event(_message.Message):
 
         SEAT_FIELD_NUMBER: _builtins.int
         DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+        BOT_FIELD_NUMBER: _builtins.int
         seat: _builtins.int
         """The seat, from 0."""
         display_name: _builtins.str
         """The player's name."""
+        bot: _builtins.bool
+        """Whether it is a bot, put there by a player."""
         def __init__(
             self,
             *,
             seat: _builtins.int = ...,
             display_name: _builtins.str = ...,
+            bot: _builtins.bool = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "seat", b"seat"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "display_name", b"display_name", "seat", b"seat"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -546,6 +550,92 @@ class Event(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class TurnTimedOut(_message.Message):
+        """A player ran out of time. What follows in this turn was played for the seat."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        SEAT_FIELD_NUMBER: _builtins.int
+        seat: _builtins.int
+        """The seat."""
+        def __init__(
+            self,
+            *,
+            seat: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class TurnExtended(_message.Message):
+        """A player has longer, by the time in which the service could not answer."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        SEAT_FIELD_NUMBER: _builtins.int
+        DEADLINE_FIELD_NUMBER: _builtins.int
+        seat: _builtins.int
+        """The seat."""
+        @_builtins.property
+        def deadline(self) -> _timestamp_pb2.Timestamp:
+            """When it is played for now."""
+
+        def __init__(
+            self,
+            *,
+            seat: _builtins.int = ...,
+            deadline: _timestamp_pb2.Timestamp | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "seat", b"seat"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class SeatAway(_message.Message):
+        """A player has missed too many turns. A bot plays the seat until the player acts, or calls ResumeSeat."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        SEAT_FIELD_NUMBER: _builtins.int
+        seat: _builtins.int
+        """The seat."""
+        def __init__(
+            self,
+            *,
+            seat: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class SeatReturned(_message.Message):
+        """A player who was away plays again."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        SEAT_FIELD_NUMBER: _builtins.int
+        seat: _builtins.int
+        """The seat."""
+        def __init__(
+            self,
+            *,
+            seat: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     SEAT_JOINED_FIELD_NUMBER: _builtins.int
     SEAT_LEFT_FIELD_NUMBER: _builtins.int
     MATCH_STARTED_FIELD_NUMBER: _builtins.int
@@ -565,6 +655,10 @@ class Event(_message.Message):
     SEAT_OUT_FIELD_NUMBER: _builtins.int
     DEAL_ENDED_FIELD_NUMBER: _builtins.int
     MATCH_ENDED_FIELD_NUMBER: _builtins.int
+    TURN_TIMED_OUT_FIELD_NUMBER: _builtins.int
+    TURN_EXTENDED_FIELD_NUMBER: _builtins.int
+    SEAT_AWAY_FIELD_NUMBER: _builtins.int
+    SEAT_RETURNED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def seat_joined(self) -> Global___Event.SeatJoined:
         """Somebody sat down."""
@@ -641,6 +735,22 @@ class Event(_message.Message):
     def match_ended(self) -> Global___Event.MatchEnded:
         """The match ended."""
 
+    @_builtins.property
+    def turn_timed_out(self) -> Global___Event.TurnTimedOut:
+        """A player ran out of time."""
+
+    @_builtins.property
+    def turn_extended(self) -> Global___Event.TurnExtended:
+        """A player has longer."""
+
+    @_builtins.property
+    def seat_away(self) -> Global___Event.SeatAway:
+        """A bot plays for a player who has missed too many turns."""
+
+    @_builtins.property
+    def seat_returned(self) -> Global___Event.SeatReturned:
+        """A player who was away plays again."""
+
     def __init__(
         self,
         *,
@@ -663,12 +773,16 @@ class Event(_message.Message):
         seat_out: Global___Event.SeatOut | None = ...,
         deal_ended: Global___DealResult | None = ...,
         match_ended: Global___Event.MatchEnded | None = ...,
+        turn_timed_out: Global___Event.TurnTimedOut | None = ...,
+        turn_extended: Global___Event.TurnExtended | None = ...,
+        seat_away: Global___Event.SeatAway | None = ...,
+        seat_returned: Global___Event.SeatReturned | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["deal_ended", b"deal_ended", "deal_started", b"deal_started", "discarded", b"discarded", "drew", b"drew", "event", b"event", "hand_voided", b"hand_voided", "joker_swapped", b"joker_swapped", "knocked", b"knocked", "laid_down", b"laid_down", "laid_off", b"laid_off", "match_abandoned", b"match_abandoned", "match_ended", b"match_ended", "match_started", b"match_started", "passed", b"passed", "seat_joined", b"seat_joined", "seat_left", b"seat_left", "seat_out", b"seat_out", "stock_renewed", b"stock_renewed", "took_pile", b"took_pile", "turn_started", b"turn_started"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deal_ended", b"deal_ended", "deal_started", b"deal_started", "discarded", b"discarded", "drew", b"drew", "event", b"event", "hand_voided", b"hand_voided", "joker_swapped", b"joker_swapped", "knocked", b"knocked", "laid_down", b"laid_down", "laid_off", b"laid_off", "match_abandoned", b"match_abandoned", "match_ended", b"match_ended", "match_started", b"match_started", "passed", b"passed", "seat_away", b"seat_away", "seat_joined", b"seat_joined", "seat_left", b"seat_left", "seat_out", b"seat_out", "seat_returned", b"seat_returned", "stock_renewed", b"stock_renewed", "took_pile", b"took_pile", "turn_extended", b"turn_extended", "turn_started", b"turn_started", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deal_ended", b"deal_ended", "deal_started", b"deal_started", "discarded", b"discarded", "drew", b"drew", "event", b"event", "hand_voided", b"hand_voided", "joker_swapped", b"joker_swapped", "knocked", b"knocked", "laid_down", b"laid_down", "laid_off", b"laid_off", "match_abandoned", b"match_abandoned", "match_ended", b"match_ended", "match_started", b"match_started", "passed", b"passed", "seat_joined", b"seat_joined", "seat_left", b"seat_left", "seat_out", b"seat_out", "stock_renewed", b"stock_renewed", "took_pile", b"took_pile", "turn_started", b"turn_started"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deal_ended", b"deal_ended", "deal_started", b"deal_started", "discarded", b"discarded", "drew", b"drew", "event", b"event", "hand_voided", b"hand_voided", "joker_swapped", b"joker_swapped", "knocked", b"knocked", "laid_down", b"laid_down", "laid_off", b"laid_off", "match_abandoned", b"match_abandoned", "match_ended", b"match_ended", "match_started", b"match_started", "passed", b"passed", "seat_away", b"seat_away", "seat_joined", b"seat_joined", "seat_left", b"seat_left", "seat_out", b"seat_out", "seat_returned", b"seat_returned", "stock_renewed", b"stock_renewed", "took_pile", b"took_pile", "turn_extended", b"turn_extended", "turn_started", b"turn_started", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["seat_joined", "seat_left", "match_started", "match_abandoned", "deal_started", "turn_started", "drew", "stock_renewed", "took_pile", "knocked", "laid_down", "laid_off", "joker_swapped", "discarded", "passed", "hand_voided", "seat_out", "deal_ended", "match_ended"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["seat_joined", "seat_left", "match_started", "match_abandoned", "deal_started", "turn_started", "drew", "stock_renewed", "took_pile", "knocked", "laid_down", "laid_off", "joker_swapped", "discarded", "passed", "hand_voided", "seat_out", "deal_ended", "match_ended", "turn_timed_out", "turn_extended", "seat_away", "seat_returned"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 

@@ -25,18 +25,25 @@ _sym_db = _symbol_database.Default()
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from rummy.v1 import rule_set_pb2 as rummy_dot_v1_dot_rule__set__pb2
 from rummy.v1 import view_pb2 as rummy_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rummy/v1/game.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17rummy/v1/rule_set.proto\x1a\x13rummy/v1/view.proto\"\xb3\x06\n\x04Game\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12!\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18P\x12)\n\x08rule_set\x18\x03 \x01(\x0b\x32\x11.rummy.v1.RuleSetB\x04\xe2\x41\x01\x01\x12!\n\nseat_count\x18\x04 \x01(\x05\x42\r\xe2\x41\x01\x02\xbaH\x06\x1a\x04\x18\x08(\x02\x12)\n\x05state\x18\x05 \x01(\x0e\x32\x14.rummy.v1.Game.StateB\x04\xe2\x41\x01\x03\x12(\n\x05seats\x18\x06 \x03(\x0b\x32\x13.rummy.v1.Game.SeatB\x04\xe2\x41\x01\x03\x12\x15\n\x07version\x18\x07 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x13\n\x05\x65poch\x18\x08 \x01(\tB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0bupdate_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x65xpire_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x18\n\ncommitment\x18\x0c \x01(\tB\x04\xe2\x41\x01\x03\x12\"\n\x04view\x18\r \x01(\x0b\x32\x0e.rummy.v1.ViewB\x04\xe2\x41\x01\x03\x1a\xa8\x01\n\x04Seat\x12(\n\x05state\x18\x01 \x01(\x0e\x32\x19.rummy.v1.Game.Seat.State\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0f\n\x07\x65ntropy\x18\x03 \x01(\t\"O\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_FREE\x10\x01\x12\x0f\n\x0bSTATE_TAKEN\x10\x02\x12\x0e\n\nSTATE_LEFT\x10\x03\"j\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_OPEN\x10\x01\x12\x11\n\rSTATE_PLAYING\x10\x02\x12\x12\n\x0eSTATE_FINISHED\x10\x03\x12\x13\n\x0fSTATE_ABANDONED\x10\x04:+\xea\x41(\n\x0brummyd/Game\x12\x0cgames/{game}*\x05games2\x04gameb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rummy/v1/game.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17rummy/v1/rule_set.proto\x1a\x13rummy/v1/view.proto\"\xd9\x08\n\x04Game\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12!\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18P\x12)\n\x08rule_set\x18\x03 \x01(\x0b\x32\x11.rummy.v1.RuleSetB\x04\xe2\x41\x01\x01\x12!\n\nseat_count\x18\x04 \x01(\x05\x42\r\xe2\x41\x01\x02\xbaH\x06\x1a\x04\x18\x08(\x02\x12)\n\x05state\x18\x05 \x01(\x0e\x32\x14.rummy.v1.Game.StateB\x04\xe2\x41\x01\x03\x12(\n\x05seats\x18\x06 \x03(\x0b\x32\x13.rummy.v1.Game.SeatB\x04\xe2\x41\x01\x03\x12\x15\n\x07version\x18\x07 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x13\n\x05\x65poch\x18\x08 \x01(\tB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0bupdate_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x65xpire_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x18\n\ncommitment\x18\x0c \x01(\tB\x04\xe2\x41\x01\x03\x12\"\n\x04view\x18\r \x01(\x0b\x32\x0e.rummy.v1.ViewB\x04\xe2\x41\x01\x03\x12\x32\n\nturn_limit\x18\x0e \x01(\x0b\x32\x18.rummy.v1.Game.TurnLimitB\x04\xe2\x41\x01\x01\x1a\xee\x01\n\x04Seat\x12(\n\x05state\x18\x01 \x01(\x0e\x32\x19.rummy.v1.Game.Seat.State\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0f\n\x07\x65ntropy\x18\x03 \x01(\t\x12\x0b\n\x03\x62ot\x18\x04 \x01(\x08\x12\'\n\x04\x62\x61nk\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"_\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_FREE\x10\x01\x12\x0f\n\x0bSTATE_TAKEN\x10\x02\x12\x0e\n\nSTATE_LEFT\x10\x03\x12\x0e\n\nSTATE_AWAY\x10\x04\x1a\xa9\x01\n\tTurnLimit\x12@\n\x04turn\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationB\x17\xe2\x41\x01\x02\xbaH\x10\xaa\x01\n\"\x04\x08\x80\xa3\x05\x32\x02\x08\x01\xc8\x01\x01\x12;\n\x04\x62\x61nk\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationB\x12\xe2\x41\x01\x01\xbaH\x0b\xaa\x01\x08\"\x04\x08\x80\xa3\x05\x32\x00\x12\x1d\n\x06misses\x18\x03 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x64(\x00\"j\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_OPEN\x10\x01\x12\x11\n\rSTATE_PLAYING\x10\x02\x12\x12\n\x0eSTATE_FINISHED\x10\x03\x12\x13\n\x0fSTATE_ABANDONED\x10\x04:+\xea\x41(\n\x0brummyd/Game\x12\x0cgames/{game}*\x05games2\x04gameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rummy.v1.game_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_GAME_TURNLIMIT'].fields_by_name['turn']._loaded_options = None
+  _globals['_GAME_TURNLIMIT'].fields_by_name['turn']._serialized_options = b'\342A\001\002\272H\020\252\001\n\"\004\010\200\243\0052\002\010\001\310\001\001'
+  _globals['_GAME_TURNLIMIT'].fields_by_name['bank']._loaded_options = None
+  _globals['_GAME_TURNLIMIT'].fields_by_name['bank']._serialized_options = b'\342A\001\001\272H\013\252\001\010\"\004\010\200\243\0052\000'
+  _globals['_GAME_TURNLIMIT'].fields_by_name['misses']._loaded_options = None
+  _globals['_GAME_TURNLIMIT'].fields_by_name['misses']._serialized_options = b'\342A\001\001\272H\006\032\004\030d(\000'
   _globals['_GAME'].fields_by_name['name']._loaded_options = None
   _globals['_GAME'].fields_by_name['name']._serialized_options = b'\342A\001\010'
   _globals['_GAME'].fields_by_name['display_name']._loaded_options = None
@@ -63,14 +70,18 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GAME'].fields_by_name['commitment']._serialized_options = b'\342A\001\003'
   _globals['_GAME'].fields_by_name['view']._loaded_options = None
   _globals['_GAME'].fields_by_name['view']._serialized_options = b'\342A\001\003'
+  _globals['_GAME'].fields_by_name['turn_limit']._loaded_options = None
+  _globals['_GAME'].fields_by_name['turn_limit']._serialized_options = b'\342A\001\001'
   _globals['_GAME']._loaded_options = None
   _globals['_GAME']._serialized_options = b'\352A(\n\013rummyd/Game\022\014games/{game}*\005games2\004game'
-  _globals['_GAME']._serialized_start=202
-  _globals['_GAME']._serialized_end=1021
-  _globals['_GAME_SEAT']._serialized_start=700
-  _globals['_GAME_SEAT']._serialized_end=868
-  _globals['_GAME_SEAT_STATE']._serialized_start=789
-  _globals['_GAME_SEAT_STATE']._serialized_end=868
-  _globals['_GAME_STATE']._serialized_start=870
-  _globals['_GAME_STATE']._serialized_end=976
+  _globals['_GAME']._serialized_start=234
+  _globals['_GAME']._serialized_end=1347
+  _globals['_GAME_SEAT']._serialized_start=784
+  _globals['_GAME_SEAT']._serialized_end=1022
+  _globals['_GAME_SEAT_STATE']._serialized_start=927
+  _globals['_GAME_SEAT_STATE']._serialized_end=1022
+  _globals['_GAME_TURNLIMIT']._serialized_start=1025
+  _globals['_GAME_TURNLIMIT']._serialized_end=1194
+  _globals['_GAME_STATE']._serialized_start=1196
+  _globals['_GAME_STATE']._serialized_end=1302
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -79,6 +80,8 @@ class Game(_message.Message):
             """A player has it."""
             STATE_LEFT: Game.Seat._State.ValueType  # 3
             """Its player left the match. It is played for."""
+            STATE_AWAY: Game.Seat._State.ValueType  # 4
+            """Its player has missed too many turns. A bot plays it until the player acts, or calls ResumeSeat."""
 
         class State(_State, metaclass=_StateEnumTypeWrapper):
             """Where a seat stands."""
@@ -91,26 +94,70 @@ class Game(_message.Message):
         """A player has it."""
         STATE_LEFT: Game.Seat.State.ValueType  # 3
         """Its player left the match. It is played for."""
+        STATE_AWAY: Game.Seat.State.ValueType  # 4
+        """Its player has missed too many turns. A bot plays it until the player acts, or calls ResumeSeat."""
 
         STATE_FIELD_NUMBER: _builtins.int
         DISPLAY_NAME_FIELD_NUMBER: _builtins.int
         ENTROPY_FIELD_NUMBER: _builtins.int
+        BOT_FIELD_NUMBER: _builtins.int
+        BANK_FIELD_NUMBER: _builtins.int
         state: Global___Game.Seat.State.ValueType
         """Where it stands."""
         display_name: _builtins.str
         """The player's name. Empty where the seat is free."""
         entropy: _builtins.str
         """What the player adds to the shuffle."""
+        bot: _builtins.bool
+        """Whether a bot was put there instead of a player."""
+        @_builtins.property
+        def bank(self) -> _duration_pb2.Duration:
+            """What is left of the seat's time bank. Unset where the table has no turn limit."""
+
         def __init__(
             self,
             *,
             state: Global___Game.Seat.State.ValueType = ...,
             display_name: _builtins.str = ...,
             entropy: _builtins.str = ...,
+            bot: _builtins.bool = ...,
+            bank: _duration_pb2.Duration | None = ...,
         ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        _HasFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "entropy", b"entropy", "state", b"state"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank", "bot", b"bot", "display_name", b"display_name", "entropy", b"entropy", "state", b"state"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class TurnLimit(_message.Message):
+        """How long a player may take. Time in which the service could not answer does not count."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        TURN_FIELD_NUMBER: _builtins.int
+        BANK_FIELD_NUMBER: _builtins.int
+        MISSES_FIELD_NUMBER: _builtins.int
+        misses: _builtins.int
+        """After how many missed turns on end a bot plays the seat, up to 100. 0: 2."""
+        @_builtins.property
+        def turn(self) -> _duration_pb2.Duration:
+            """The time for each turn, 1 second to 1 day."""
+
+        @_builtins.property
+        def bank(self) -> _duration_pb2.Duration:
+            """What each seat may take beyond it, in all its turns of the match together, up to 1 day. Left out: nothing."""
+
+        def __init__(
+            self,
+            *,
+            turn: _duration_pb2.Duration | None = ...,
+            bank: _duration_pb2.Duration | None = ...,
+            misses: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank", "turn", b"turn"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank", "misses", b"misses", "turn", b"turn"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -127,6 +174,7 @@ class Game(_message.Message):
     EXPIRE_TIME_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    TURN_LIMIT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The resource name, `games/{game}`."""
     display_name: _builtins.str
@@ -165,6 +213,10 @@ class Game(_message.Message):
     def view(self) -> _view_pb2.View:
         """The match as the caller may see it. Unset before it starts, and in lists."""
 
+    @_builtins.property
+    def turn_limit(self) -> Global___Game.TurnLimit:
+        """How long a player may take. Left out: as long as he likes. When the time is up the seat draws and discards by itself."""
+
     def __init__(
         self,
         *,
@@ -181,10 +233,11 @@ class Game(_message.Message):
         expire_time: _timestamp_pb2.Timestamp | None = ...,
         commitment: _builtins.str = ...,
         view: _view_pb2.View | None = ...,
+        turn_limit: Global___Game.TurnLimit | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "rule_set", b"rule_set", "update_time", b"update_time", "view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "rule_set", b"rule_set", "turn_limit", b"turn_limit", "update_time", b"update_time", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "display_name", b"display_name", "epoch", b"epoch", "expire_time", b"expire_time", "name", b"name", "rule_set", b"rule_set", "seat_count", b"seat_count", "seats", b"seats", "state", b"state", "update_time", b"update_time", "version", b"version", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "display_name", b"display_name", "epoch", b"epoch", "expire_time", b"expire_time", "name", b"name", "rule_set", b"rule_set", "seat_count", b"seat_count", "seats", b"seats", "state", b"state", "turn_limit", b"turn_limit", "update_time", b"update_time", "version", b"version", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

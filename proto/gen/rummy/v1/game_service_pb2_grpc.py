@@ -67,6 +67,16 @@ class GameServiceStub:
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
                 _registered_method=True)
+        self.AddBot = channel.unary_unary(
+                '/rummy.v1.GameService/AddBot',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.AddBotRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
+                _registered_method=True)
+        self.ResumeSeat = channel.unary_unary(
+                '/rummy.v1.GameService/ResumeSeat',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.ResumeSeatRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
+                _registered_method=True)
         self.LeaveGame = channel.unary_unary(
                 '/rummy.v1.GameService/LeaveGame',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.LeaveGameRequest.SerializeToString,
@@ -141,6 +151,26 @@ class GameServiceServicer:
         """Takes a seat. The table starts by itself when its last seat is taken.
 
         FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AddBot(self, request, context):
+        """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+
+        A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
+        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeSeat(self, request, context):
+        """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
+        no bot plays it nothing changes.
+
+        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -226,6 +256,16 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.JoinGame,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.SerializeToString,
+            ),
+            'AddBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddBot,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.AddBotRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
+            ),
+            'ResumeSeat': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeSeat,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.ResumeSeatRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
             ),
             'LeaveGame': grpc.unary_unary_rpc_method_handler(
                     servicer.LeaveGame,
@@ -377,6 +417,60 @@ class GameService:
             '/rummy.v1.GameService/JoinGame',
             rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.SerializeToString,
             rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/AddBot',
+            rummy_dot_v1_dot_game__service__pb2.AddBotRequest.SerializeToString,
+            rummy_dot_v1_dot_game__pb2.Game.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeSeat(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/ResumeSeat',
+            rummy_dot_v1_dot_game__service__pb2.ResumeSeatRequest.SerializeToString,
+            rummy_dot_v1_dot_game__pb2.Game.FromString,
             options,
             channel_credentials,
             insecure,

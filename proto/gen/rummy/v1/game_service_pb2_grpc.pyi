@@ -61,6 +61,18 @@ class GameServiceStub:
 
     FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
     """
+    AddBot: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]
+    """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+
+    A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
+    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+    """
+    ResumeSeat: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]
+    """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
+    no bot plays it nothing changes.
+
+    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
+    """
     LeaveGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.LeaveGameRequest, _game_pb2.Game]
     """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
     last player leaves, the match is abandoned.
@@ -125,6 +137,18 @@ class GameServiceAsyncStub(GameServiceStub):
     """Takes a seat. The table starts by itself when its last seat is taken.
 
     FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    """
+    AddBot: _aio.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]  # type: ignore[assignment]
+    """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+
+    A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
+    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+    """
+    ResumeSeat: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]  # type: ignore[assignment]
+    """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
+    no bot plays it nothing changes.
+
+    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
     """
     LeaveGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.LeaveGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
@@ -211,6 +235,30 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Takes a seat. The table starts by itself when its last seat is taken.
 
         FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        """
+
+    @_abc_1.abstractmethod
+    def AddBot(
+        self,
+        request: _game_service_pb2.AddBotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
+        """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+
+        A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
+        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+        """
+
+    @_abc_1.abstractmethod
+    def ResumeSeat(
+        self,
+        request: _game_service_pb2.ResumeSeatRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
+        """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
+        no bot plays it nothing changes.
+
+        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
         """
 
     @_abc_1.abstractmethod

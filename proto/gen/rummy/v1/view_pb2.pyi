@@ -173,7 +173,7 @@ class View(_message.Message):
 
     @_builtins.property
     def deadline(self) -> _timestamp_pb2.Timestamp:
-        """When the seat to move is played for. Unset: it has no time limit."""
+        """When the seat to move is played for: its turn limit and all of its time bank from the beginning of its turn. Unset: it has no time limit."""
 
     @_builtins.property
     def options(self) -> Global___Options:

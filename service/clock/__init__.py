@@ -1,0 +1,71 @@
+"""What falls due: every server looks for it, and each thing is done by one of them.
+
+    clock = Clock(desk, interval_s)
+    await clock.look()       once
+    await clock.keep()       again and again, until it is cancelled
+
+A look claims what it finds (`service.store.due`), and does it by the one use case for it (`service.games.tick`). It is
+a sign of life, too: time in which no server looked counts against no player.
+"""
+
+import asyncio
+import random
+from typing import Final, Never
+
+import structlog
+
+from service.games.desk import Desk
+from service.games.errors import GameError
+from service.games.tick import tick
+from service.observability import metrics
+from service.store.errors import StoreError, StoreUnavailable
+from service.store.keys import SHARDS
+
+__all__ = ["Clock"]
+
+_MOST: Final = 8
+"""Games that one look claims of a shard: what is left is for the other servers, or for the next look."""
+
+_log: Final = structlog.get_logger(__name__)
+
+
+class Clock:
+    """One process's looks at what is due, about every `interval_s` seconds."""
+
+    def __init__(self, desk: Desk, interval_s: float) -> None:
+        self._desk = desk
+        self._interval_s = interval_s
+
+    async def keep(self) -> Never:
+        """Looks again and again; at once where more was due than one look takes."""
+        while True:
+            if not await self.look():
+                # Servers that were started at the same time do not go on looking at the same time.
+                await asyncio.sleep(self._interval_s * random.uniform(0.75, 1.25))  # noqa: S311  no secret
+
+    async def look(self) -> bool:
+        """Looks at every shard and does what is due; tells whether there was more. What fails is tried again later."""
+        return any(await asyncio.gather(*map(self._look_at, range(SHARDS))))
+
+    async def _look_at(self, shard: int) -> bool:
+        now_ms = self._desk.now_ms()
+        try:
+            found = await self._desk.store.look(shard, now_ms, _MOST)
+        except StoreUnavailable:
+            return False  # counted by the store, and told by the readiness
+        self._desk.outages.put(shard, found.outages, now_ms)
+        for game in found.games:
+            await self._do(game)
+        return len(found.games) == _MOST
+
+    async def _do(self, game: str) -> None:
+        """Does what is due in a game. Whatever goes wrong there is no matter of the other games."""
+        try:
+            await tick(self._desk, game)
+        except (StoreError, GameError):
+            metrics.tick_failures.inc()
+        except Exception:  # noqa: BLE001  an unforeseen fault of one game; the log has it
+            metrics.tick_failures.inc()
+            _log.exception("tick_failed", game=f"games/{game}")
+        else:
+            metrics.ticks.inc()
