@@ -19,7 +19,19 @@ from service.games.errors import GameError, GameReason
 from service.games.observe import Observed, observe
 from service.games.seats import join
 from service.games.seen import SeenBatch
-from service.store import Answered, Batch, Committed, Conflict, Gone, Phase, Request, Store, Table, TableEvent
+from service.store import (
+    Answered,
+    Batch,
+    Committed,
+    Conflict,
+    Gone,
+    Phase,
+    Request,
+    Store,
+    Table,
+    TableEvent,
+    TurnLimit,
+)
 from tests.strategies import Chooser, eager, rules_of
 
 
@@ -105,10 +117,16 @@ async def stored(desk: Desk, game: str) -> Table:
 
 
 async def opened(
-    desk: Desk, seat_count: int = 2, preset: str = "basic", *, request_id: str = "", **overrides: object
+    desk: Desk,
+    seat_count: int = 2,
+    preset: str = "basic",
+    *,
+    request_id: str = "",
+    limit: TurnLimit | None = None,
+    **overrides: object,
 ) -> Table:
     """A table just created."""
-    return await _created(desk, seat_count, preset, overrides, request_id)
+    return await _created(desk, seat_count, preset, overrides, request_id=request_id, limit=limit)
 
 
 async def joined(desk: Desk, game: str, players: int) -> list[str]:
@@ -119,9 +137,11 @@ async def joined(desk: Desk, game: str, players: int) -> list[str]:
     ]
 
 
-async def playing(desk: Desk, seat_count: int = 2, preset: str = "basic", **overrides: object) -> Match:
+async def playing(
+    desk: Desk, seat_count: int = 2, preset: str = "basic", *, limit: TurnLimit | None = None, **overrides: object
+) -> Match:
     """A match that has just begun."""
-    table = await _created(desk, seat_count, preset, overrides)
+    table = await _created(desk, seat_count, preset, overrides, limit=limit)
     return Match(desk, table.game, await joined(desk, table.game, seat_count))
 
 
@@ -163,9 +183,20 @@ def new_request_id() -> str:
 
 
 async def _created(
-    desk: Desk, seat_count: int, preset: str, overrides: Mapping[str, object], request_id: str = ""
+    desk: Desk,
+    seat_count: int,
+    preset: str,
+    overrides: Mapping[str, object],
+    *,
+    request_id: str = "",
+    limit: TurnLimit | None = None,
 ) -> Table:
-    rules = rules_of(preset, **overrides)
     return await create(
-        desk, preset=preset, rules=rules, seat_count=seat_count, display_name="Kitchen", request_id=request_id
+        desk,
+        preset=preset,
+        rules=rules_of(preset, **overrides),
+        seat_count=seat_count,
+        display_name="Kitchen",
+        request_id=request_id,
+        limit=limit,
     )

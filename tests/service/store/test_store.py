@@ -220,33 +220,6 @@ async def test_the_record_grows_with_what_is_committed_and_with_nothing_else(sto
     assert await store.record(first.game) == ["one", "two ♠", "three"]
 
 
-async def test_what_falls_due_is_listed_when_it_does(store: Store) -> None:
-    """A game is due from its time on, the longest overdue first, until a commit says otherwise."""
-    soon, later, never = new_table(), new_table(), new_table()
-    await store.create(soon, batch_of(soon), due_ms=2000)
-    await store.create(later, batch_of(later), due_ms=3000)
-    await store.create(never, batch_of(never))
-    assert await store.due(1999, 10) == []
-    assert await store.due(3000, 10) == [soon.game, later.game]
-    assert await store.due(3000, 1) == [soon.game]
-    soon, later = following(soon), following(later)
-    await store.commit(soon, batch_of(soon), due_ms=9000)
-    await store.commit(later, batch_of(later))
-    assert await store.due(8999, 10) == []
-    assert await store.due(9000, 10) == [soon.game]
-
-
-async def test_an_expired_game_is_due_no_more(store: Store, store_url: str) -> None:
-    """What an expired game has left in the index is dropped, and not listed."""
-    table = new_table()
-    await store.create(table, batch_of(table), due_ms=2000)
-    keys = Keys("rummyd").of(table.game)
-    with servers.client(store_url) as client:
-        client.delete(keys.game, keys.history)
-        assert await store.due(2000, 10) == []
-        assert client.zcard(keys.due) == 0
-
-
 @pytest.mark.parametrize(
     "url",
     [

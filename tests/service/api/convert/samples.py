@@ -31,16 +31,30 @@ from engine.events import (
 from engine.presets import PRESETS
 from engine.state import Phase, State
 from engine.step import step
-from service.store import MatchAbandoned, MatchStarted, SeatJoined, SeatLeft, TableEvent
+from service.store import (
+    MatchAbandoned,
+    MatchStarted,
+    SeatAway,
+    SeatJoined,
+    SeatLeft,
+    SeatReturned,
+    TableEvent,
+    TurnExtended,
+    TurnTimedOut,
+)
 from tests.strategies import begin, eager
 
 DREW = Drew(1, 2, b"\x03\x04")
 ENDED = DealEnded(1, DealEnd.OUT, (1,), False, (3, 4), (5, 6), 7, (b"\x01", b""), b"\x03" * 32)
 EVENTS: tuple[Event | TableEvent, ...] = (
-    SeatJoined(1, "Ann"),
+    SeatJoined(1, "Ann", bot=True),
     SeatLeft(1),
     MatchStarted((0, 2)),
     MatchAbandoned(),
+    TurnTimedOut(1),
+    TurnExtended(1, 1_800_000_000_123),
+    SeatAway(1),
+    SeatReturned(1),
     DealStarted(1, 2, 7, 30, 5, 10, b"\x01" * 32, b"\x02" * 32, (b"\x01\x02", None)),
     TurnStarted(1, 2),
     DREW,

@@ -9,9 +9,9 @@ from engine.state import Phase as MatchPhase
 from engine.state import State
 from engine.view import Summary, View, view
 from service.api.convert.cards import texts
-from service.api.convert.tables import game_to, view_to
+from service.api.convert.tables import game_to, limit_from, view_to
 from service.games.seen import SeatState, SeenSeat, SeenTable
-from service.store import Phase
+from service.store import Phase, TurnLimit
 from tests.service.api.convert.samples import ENDED, states
 from tests.strategies import rules_of
 
@@ -31,14 +31,16 @@ def seen_of(state: State | None, viewer: int | None = None, phase: Phase = Phase
         preset="basic",
         rules=state.rules if state else rules_of(),
         seats=(
-            SeenSeat(SeatState.TAKEN, "Ann", "her words"),
-            SeenSeat(SeatState.LEFT, "Bo", ""),
-            SeenSeat(SeatState.FREE, "", ""),
+            SeenSeat(SeatState.TAKEN, "Ann", "her words", False, 2500),
+            SeenSeat(SeatState.LEFT, "Bo", "", True, 0),
+            SeenSeat(SeatState.FREE, "", "", False, 0),
         ),
         commitment=None if state else b"\x07" * 32,
         view=view(state, viewer) if state else None,
         last_deal=None,
         entropy=b"\x05\x06",
+        limit=TurnLimit(turn_ms=1500, bank_ms=60_000, misses=3),
+        deadline_ms=1_800_000_000_004,
     )
 
 
@@ -71,6 +73,30 @@ def test_an_open_table_is_told_whole() -> None:
     assert times == [1, 2, 3]
     assert (game.commitment, game.rule_set.preset, game.rule_set.deals) == ("07" * 32, "basic", 1)
     assert not game.HasField("view")
+
+
+def test_a_turn_limit_is_told_with_what_is_left() -> None:
+    """A table with a turn limit tells it, each seat's bank, bots, and when the player to move is played for."""
+    seen = seen_of(states()[0])
+    game = game_to(seen)
+    assert limit_from(game.turn_limit) == seen.limit
+    assert [(seat.bot, seat.bank.ToMilliseconds()) for seat in game.seats] == [(False, 2500), (True, 0), (False, 0)]
+    assert game.view.deadline.ToMilliseconds() == seen.deadline_ms
+
+
+def test_without_a_turn_limit_no_time_is_told() -> None:
+    """A table without a turn limit has no limit, no banks and no deadline."""
+    game = game_to(dataclasses.replace(seen_of(states()[0]), limit=None, deadline_ms=None))
+    assert not game.HasField("turn_limit")
+    assert not game.view.HasField("deadline")
+    assert not any(seat.HasField("bank") for seat in game.seats)
+
+
+def test_a_turn_limit_is_completed() -> None:
+    """What a turn limit leaves out is filled in: no bank, and a bot after two missed turns."""
+    asked = game_pb2.Game.TurnLimit()
+    asked.turn.FromMilliseconds(1500)
+    assert limit_from(asked) == TurnLimit(turn_ms=1500, bank_ms=0, misses=2)
 
 
 def test_a_view_is_told_whole() -> None:

@@ -1,0 +1,95 @@
+"""Looks at what is due: each game is claimed by one of many, and silence is told as an outage."""
+
+import asyncio
+
+from service.store import Store
+from service.store.due import CLAIM_MS, SILENCE_MS
+from service.store.keys import SHARDS, Keys, shard_of
+from tests import servers
+from tests.service.store.conftest import Connect
+from tests.service.store.tables import batch_of, following, new_table
+
+NOW = 1_800_000_000_000
+
+
+async def looked(store: Store, now_ms: int, limit: int = 10) -> list[str]:
+    """The games that looks at every shard find."""
+    looks = await asyncio.gather(*(store.look(shard, now_ms, limit) for shard in range(SHARDS)))
+    return [game for look in looks for game in look.games]
+
+
+async def test_a_game_is_due_when_its_commit_says(store: Store) -> None:
+    """A game is due from its time on, until a commit says otherwise."""
+    soon, never = new_table(), new_table()
+    await store.create(soon, batch_of(soon), due_ms=NOW)
+    await store.create(never, batch_of(never))
+    assert await looked(store, NOW - 1) == []
+    assert await looked(store, NOW) == [soon.game]
+    soon = following(soon)
+    await store.commit(soon, batch_of(soon), due_ms=NOW + 900)
+    assert await looked(store, NOW + 899) == []
+    assert await looked(store, NOW + 900) == [soon.game]
+    soon = following(soon)
+    await store.commit(soon, batch_of(soon))
+    assert await looked(store, NOW + 10 * CLAIM_MS) == []
+
+
+async def test_the_longest_overdue_come_first(store: Store) -> None:
+    """A look that may not take all takes those of the earliest times."""
+    tables = [new_table(game) for game in ("a", *(f"a{number}" for number in range(200)))]
+    tables = [table for table in tables if shard_of(table.game) == shard_of("a")][:5]
+    for number, table in enumerate(tables):
+        await store.create(table, batch_of(table), due_ms=NOW - number)
+    found = [(await store.look(shard_of("a"), NOW, 2)).games for _ in range(3)]
+    games = [table.game for table in reversed(tables)]
+    assert found == [tuple(games[:2]), tuple(games[2:4]), tuple(games[4:])]
+
+
+async def test_of_many_looks_one_claims(connect: Connect) -> None:
+    """However many servers look at the same time, one alone is told of a game, until its claim has ended."""
+    stores = [await connect() for _ in range(5)]
+    table = new_table()
+    await stores[0].create(table, batch_of(table), due_ms=NOW)
+    shard = shard_of(table.game)
+    looks = await asyncio.gather(*(store.look(shard, NOW, 10) for store in stores))
+    assert sorted(look.games for look in looks) == [(), (), (), (), (table.game,)]
+    assert (await stores[1].look(shard, NOW + CLAIM_MS - 1, 10)).games == ()
+    assert (await stores[1].look(shard, NOW + CLAIM_MS, 10)).games == (table.game,)
+
+
+async def test_silence_is_an_outage(store: Store) -> None:
+    """Where no look came for longer than the bound, the time between is told by every look from then on."""
+    assert (await store.look(3, NOW, 10)).outages == ()
+    assert (await store.look(3, NOW + SILENCE_MS, 10)).outages == ()
+    back = NOW + 2 * SILENCE_MS + 1
+    assert (await store.look(3, back, 10)).outages == ((NOW + SILENCE_MS, back),)
+    assert (await store.look(3, back + 1, 10)).outages == ((NOW + SILENCE_MS, back),)
+    assert (await store.look(4, back + 1, 10)).outages == ()
+
+
+async def test_a_clock_that_lags_makes_no_outage(store: Store) -> None:
+    """The sign of life is the latest one, whatever the order in which servers look."""
+    await store.look(3, NOW, 10)
+    await store.look(3, NOW - SILENCE_MS, 10)
+    assert (await store.look(3, NOW + SILENCE_MS, 10)).outages == ()
+
+
+async def test_an_old_outage_is_forgotten(store: Store) -> None:
+    """An outage is remembered for longer than a turn may last, and no longer."""
+    await store.look(3, NOW, 10)
+    assert len((await store.look(3, NOW + 10_000, 10)).outages) == 1
+    day = 24 * 3600 * 1000
+    for number in range(1, 5):
+        outages = (await store.look(3, NOW + number * day, 10)).outages
+    assert outages[0][0] > NOW
+
+
+async def test_what_is_gone_can_be_dropped(store: Store, store_url: str) -> None:
+    """An expired game leaves nothing in the index once it is dropped there."""
+    table = new_table()
+    await store.create(table, batch_of(table), due_ms=NOW)
+    keys = Keys("rummyd").of(table.game)
+    with servers.client(store_url) as client:
+        client.delete(keys.game, keys.history)
+        await store.drop_due(table.game)
+        assert client.zcard(keys.due) == 0
