@@ -4,8 +4,7 @@ from collections import Counter
 from typing import Final
 
 from engine.cards import JOKER
-from engine.melds import extensions, highest
-from engine.rules import LayOffs
+from engine.melds import highest
 from engine.scoring import card_points
 from engine.solver import best
 from engine.view import View
@@ -14,15 +13,13 @@ __all__ = ["least_loss"]
 
 
 def least_loss(view: View, hand: bytes, discards: bytes) -> int:
-    """The card, one of `discards`, that the hand misses least, and that helps the others least."""
+    """The card, one of `discards`, that the hand misses least."""
     kept = Counter(hand) - Counter(best(view.rules, hand, view.melds, seat=view.seat or 0).deadwood)
     return max(discards, key=lambda card: _gladness(view, hand, card, Counter(hand)[card] > kept[card]))
 
 
 _POINTS_A_CHANCE: Final = 5.0
 """What one more card that would complete a meld is worth, in points of deadwood."""
-_POINTS_TO_OTHERS: Final = 10.0
-"""What it costs to give the others a card that they can lay off."""
 
 
 def _gladness(view: View, hand: bytes, card: int, spare: bool) -> tuple[bool, bool, float]:
@@ -30,8 +27,7 @@ def _gladness(view: View, hand: bytes, card: int, spare: bool) -> tuple[bool, bo
     points = float(card_points(view.rules, card))
     if card == JOKER:
         return False, spare, points
-    fits = view.rules.lay_off is LayOffs.ANY and any(extensions(view.rules, meld, bytes([card])) for meld in view.melds)
-    return True, spare, points - _POINTS_A_CHANCE * _chances(view, hand, card) - _POINTS_TO_OTHERS * fits
+    return True, spare, points - _POINTS_A_CHANCE * _chances(view, hand, card)
 
 
 def _chances(view: View, hand: bytes, card: int) -> float:

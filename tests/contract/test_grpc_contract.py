@@ -106,6 +106,15 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
     three = generic.call(GAMES, "CreateGame", {"game": {"seatCount": 3}})["name"]
     token = [generic.call(GAMES, "JoinGame", {"name": three, "displayName": "Ann"})["token"] for _ in range(2)][1]
     assert generic.call(GAMES, "StartGame", {"name": three}, token)["view"]["seat"] == 1
+    four = generic.call(GAMES, "CreateGame", {"game": {"seatCount": 4, "turnLimit": {"turn": "30s"}}})["name"]
+    token = generic.call(GAMES, "JoinGame", {"name": four, "displayName": "Ann"})["token"]
+    assert generic.call(GAMES, "AddBot", {"name": four}, token)["seats"][1]["bot"]
+    generic.call(GAMES, "StartGame", {"name": four}, token)
+    assert generic.call(GAMES, "ResumeSeat", {"name": four}, token)["turnLimit"] == {
+        "turn": "30s",
+        "bank": "0s",
+        "misses": 2,
+    }
     assert len(generic.call(RULE_SETS, "ListRuleSets", {})["ruleSets"]) == 5
     assert generic.call(RULE_SETS, "GetRuleSet", {"name": "ruleSets/pool500"})["jokers"] == 2
     assert generic.call(RULE_SETS, "CheckRuleSet", {"ruleSet": {"preset": "basic", "deals": 0}})["faults"]

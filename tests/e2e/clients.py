@@ -114,6 +114,14 @@ class Client(ABC):
         self.token = joined.token
         return joined
 
+    async def add_bot(self, name: str, request_id: str = "") -> Game:
+        """AddBot."""
+        return await self.ask(pb.AddBotRequest(name=name, request_id=request_id), Game)
+
+    async def resume(self, name: str, request_id: str = "") -> Game:
+        """ResumeSeat."""
+        return await self.ask(pb.ResumeSeatRequest(name=name, request_id=request_id), Game)
+
     async def leave(self, name: str, request_id: str = "") -> Game:
         """LeaveGame."""
         return await self.ask(pb.LeaveGameRequest(name=name, request_id=request_id), Game)
@@ -361,6 +369,8 @@ _PATHS = {
     "GetGame": ("GET", "/v1/NAME"),
     "ListGames": ("GET", "/v1/games"),
     "JoinGame": ("POST", "/v1/NAME:join"),
+    "AddBot": ("POST", "/v1/NAME:addBot"),
+    "ResumeSeat": ("POST", "/v1/NAME:resumeSeat"),
     "LeaveGame": ("POST", "/v1/NAME:leave"),
     "StartGame": ("POST", "/v1/NAME:start"),
     "Act": ("POST", "/v1/NAME:act"),

@@ -302,6 +302,55 @@ async def test_a_stream_goes_on_after_a_version(api: Api) -> None:
         assert message.WhichOneof("message") == kind
 
 
+async def test_a_turn_limit_is_chosen_with_the_table(api: Api) -> None:
+    """A table with a turn limit tells it, and once it is played at, the deadline and what is left of each bank."""
+    wanted = Game(seat_count=2)
+    wanted.turn_limit.turn.FromMilliseconds(30_500)
+    wanted.turn_limit.bank.FromSeconds(60)
+    game = await api.game(pb.CreateGameRequest(game=wanted))
+    assert (game.turn_limit.turn.ToMilliseconds(), game.turn_limit.misses) == (30_500, 2)
+    joined = [await api.join(game.name) for _ in range(2)][1]
+    assert [seat.bank.seconds for seat in joined.game.seats] == [60, 60]
+    limit = joined.game.view.deadline.ToMilliseconds() - joined.game.update_time.ToMilliseconds()
+    assert limit == 90_500
+
+
+@pytest.mark.parametrize(
+    ("turn_ms", "bank_ms", "misses", "field"),
+    [
+        (999, 0, 0, "game.turn_limit.turn"),
+        (86_400_001, 0, 0, "game.turn_limit.turn"),
+        (1000, -1, 0, "game.turn_limit.bank"),
+        (1000, 86_400_001, 0, "game.turn_limit.bank"),
+        (1000, 0, -1, "game.turn_limit.misses"),
+        (1000, 0, 101, "game.turn_limit.misses"),
+    ],
+)
+async def test_a_turn_limit_out_of_bounds_is_refused(
+    api: Api, turn_ms: int, bank_ms: int, misses: int, field: str
+) -> None:
+    """A turn lasts from a second to a day, a bank at most a day, and a hundred turns may be missed at most."""
+    wanted = Game(seat_count=2)
+    wanted.turn_limit.turn.FromMilliseconds(turn_ms)
+    wanted.turn_limit.bank.FromMilliseconds(bank_ms)
+    wanted.turn_limit.misses = misses
+    with pytest.raises(ApiError) as refusal:
+        await api.ask(pb.CreateGameRequest(game=wanted))
+    assert [bad.field for bad in refusal.value.violations] == [field]
+
+
+async def test_a_player_fills_the_table_with_bots(api: Api) -> None:
+    """A player puts bots on the free seats, under a name or as `Bot`, and the last one begins the match."""
+    game = await api.game(pb.CreateGameRequest(game=Game(seat_count=3)))
+    token = (await api.join(game.name)).token
+    game = await api.game(pb.AddBotRequest(name=game.name, seat=2, display_name="Hal"), token)
+    assert [(seat.bot, seat.display_name) for seat in game.seats][1:] == [(False, ""), (True, "Hal")]
+    game = await api.game(pb.AddBotRequest(name=game.name), token)
+    assert [(seat.bot, seat.display_name) for seat in game.seats][1:] == [(True, "Bot"), (True, "Hal")]
+    assert (game.state, game.view.seat) == (Game.STATE_PLAYING, 0)
+    assert (await api.game(pb.ResumeSeatRequest(name=game.name), token)).version == game.version
+
+
 async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
     """The one line of each call says which game, seat and version it was about, refused or not, and no secret."""
     name, tokens = await api.playing()
@@ -320,6 +369,8 @@ async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
     [
         pb.GetGameRequest(name="games/nowhere"),
         pb.JoinGameRequest(name="games/nowhere", display_name="Ann"),
+        pb.AddBotRequest(name="games/nowhere"),
+        pb.ResumeSeatRequest(name="games/nowhere"),
         pb.LeaveGameRequest(name="games/nowhere"),
         pb.StartGameRequest(name="games/nowhere"),
         pb.ActRequest(name="games/nowhere", actions=[DRAW]),

@@ -50,7 +50,7 @@ def _burden(hand: bytes, card: int) -> tuple[bool, bool, int]:
     return True, not goes_along, rank
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(tables(), seeds)
 def test_a_bot_keeps_to_any_rules(table: tuple[RuleSet, int], seed: int) -> None:
     """Whatever the house rules, every action that a bot chooses is legal, so that it never fouls and is never stuck."""
@@ -116,7 +116,7 @@ def test_a_bot_beats_chance(preset: str, share: float) -> None:
 )
 def test_a_bot_beats_plain_greed(preset: str, seats: int, share: float) -> None:
     """Against the plain policy of the demo a bot wins more than its share of deals."""
-    assert deals_won(preset, greedy, 120, seats) > share
+    assert deals_won(preset, greedy, 80, seats) > share
 
 
 def test_it_takes_what_it_can_use() -> None:
@@ -135,11 +135,16 @@ def test_it_lays_all_that_it_can_and_keeps_what_may_become_a_meld() -> None:
     assert bot(step(state, 0, action).state) == Discard(read_cards("JS")[0])
 
 
-def test_it_gives_nobody_what_he_can_lay_off() -> None:
-    """Of cards that are worth as little to it, it keeps the one that fits a meld on the table."""
-    rules = rules_of("basic", lay_off="any")
-    state = position(rules, ["KC KH 2S", "9C"], melds=[("TC JC QC", 1)])
+def test_it_lays_off_before_it_discards() -> None:
+    """A card that fits a meld on the table goes there."""
+    state = position(rules_of("basic"), ["KC KH 2S", "9C"], melds=[("TC JC QC", 1)])
     assert bot(state) == LayOff(0, read_cards("KC"))
+
+
+def test_it_keeps_jokers_and_what_still_has_hope() -> None:
+    """A joker is kept, and of two pairs the one whose other cards are not all seen."""
+    state = position(rules_of("rummy500", jokers=2), ["QC QD JK 2H 2S", "9C"], pile="QH QS 5D")
+    assert bot(state).card in read_cards("QC QD")  # type: ignore[union-attr]
 
 
 def test_it_swaps_a_joker_that_it_can_use() -> None:

@@ -25,7 +25,7 @@ async def time_outs(match: Match) -> list[int]:
 
 
 async def test_what_is_due_is_done_once_by_many(new_desk: Callable[[], Desk], clock: Time) -> None:
-    """Of the looks of many servers at the same time one does what is due in a game, and no commit is lost to another."""
+    """Of the looks of many servers at the same time, one does what is due in a game: each deadline fires once."""
     clocks = [Clock(new_desk(), 0.25) for _ in range(6)]
     matches = [await playing(new_desk(), limit=LIMIT) for _ in range(12)]
     await clocks[0].look()

@@ -117,16 +117,10 @@ async def stored(desk: Desk, game: str) -> Table:
 
 
 async def opened(
-    desk: Desk,
-    seat_count: int = 2,
-    preset: str = "basic",
-    *,
-    request_id: str = "",
-    limit: TurnLimit | None = None,
-    **overrides: object,
+    desk: Desk, seat_count: int = 2, preset: str = "basic", *, request_id: str = "", **overrides: object
 ) -> Table:
-    """A table just created."""
-    return await _created(desk, seat_count, preset, overrides, request_id=request_id, limit=limit)
+    """A table just created. Among the overrides of the rules, `limit` is the table's turn limit."""
+    return await _created(desk, seat_count, preset, overrides, request_id)
 
 
 async def joined(desk: Desk, game: str, players: int) -> list[str]:
@@ -137,11 +131,9 @@ async def joined(desk: Desk, game: str, players: int) -> list[str]:
     ]
 
 
-async def playing(
-    desk: Desk, seat_count: int = 2, preset: str = "basic", *, limit: TurnLimit | None = None, **overrides: object
-) -> Match:
-    """A match that has just begun."""
-    table = await _created(desk, seat_count, preset, overrides, limit=limit)
+async def playing(desk: Desk, seat_count: int = 2, preset: str = "basic", **overrides: object) -> Match:
+    """A match that has just begun. Among the overrides of the rules, `limit` is the table's turn limit."""
+    table = await _created(desk, seat_count, preset, overrides)
     return Match(desk, table.game, await joined(desk, table.game, seat_count))
 
 
@@ -183,18 +175,14 @@ def new_request_id() -> str:
 
 
 async def _created(
-    desk: Desk,
-    seat_count: int,
-    preset: str,
-    overrides: Mapping[str, object],
-    *,
-    request_id: str = "",
-    limit: TurnLimit | None = None,
+    desk: Desk, seat_count: int, preset: str, overrides: Mapping[str, object], request_id: str = ""
 ) -> Table:
+    limit = overrides.get("limit")
+    assert limit is None or isinstance(limit, TurnLimit)
     return await create(
         desk,
         preset=preset,
-        rules=rules_of(preset, **overrides),
+        rules=rules_of(preset, **{name: value for name, value in overrides.items() if name != "limit"}),
         seat_count=seat_count,
         display_name="Kitchen",
         request_id=request_id,

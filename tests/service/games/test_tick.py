@@ -269,9 +269,9 @@ async def look(desk: Desk, shard: int) -> None:
     desk.outages.put(shard, found.outages, desk.now_ms())
 
 
-async def with_bots(desk: Desk, seat_count: int, preset: str = "basic", **overrides: object) -> Match:
+async def with_bots(desk: Desk, seat_count: int, preset: str = "basic", deals: int = 1) -> Match:
     """A match of one player, at seat 0, against bots."""
-    table = await opened(desk, seat_count, preset, **overrides)
+    table = await opened(desk, seat_count, preset, deals=deals, target=0)
     tokens = await joined(desk, table.game, 1)
     for _ in range(seat_count - 1):
         await add_bot(desk, table.game, tokens[0], display_name="", seat=None, request_id="")
@@ -317,7 +317,7 @@ def replace_chance(desk: Desk, byte: int) -> Desk:
 @pytest.mark.parametrize("preset", ["basic", "rummy500", "pool500"])
 async def test_bots_play_a_match_to_its_end(desk: Desk, clock: Clock, preset: str) -> None:
     """A player and bots play any game to its end, and its replay is verified like any other."""
-    match = await with_bots(desk, 3, preset, deals=2, target=0)
+    match = await with_bots(desk, 3, preset, deals=2)
     for _ in range(2000):
         table = await match.table()
         if table.phase is not Phase.PLAYING or table.match is None:
