@@ -16,7 +16,7 @@ from service.games.play import Course
 from service.games.retries import reused
 from service.games.timing import timed
 from service.store.outcome import Answered, Committed, Conflict, Gone, Request
-from service.store.table import Batch, Table
+from service.store.table import SCHEMA, Batch, Table
 
 __all__ = ["Changed", "Decision", "Moot", "change", "load"]
 
@@ -98,7 +98,8 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
     """Writes the decision made on `table`; gives the newer table instead if there is one."""
     now = max(desk.now_ms(), table.updated_ms)
     course = decision.course
-    after = timed(desk, table, replace(course.table, version=table.version + 1, updated_ms=now), now)
+    after = replace(course.table, schema=SCHEMA, version=table.version + 1, updated_ms=now)
+    after = timed(desk, table, after, now)
     batch = Batch(version=after.version, time_ms=now, actor=decision.actor, events=course.events)
     due_ms = after.clock.due_ms if after.clock else None
     match await desk.store.commit(after, batch, request, record=course.record, due_ms=due_ms):

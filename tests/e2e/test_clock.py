@@ -67,6 +67,32 @@ async def test_a_deadline_fires_once_whichever_server_lives(embedded_redis: Embe
         assert sorted(late)[-3] < 3000
 
 
+async def test_an_outage_counts_against_nobody(embedded_redis: EmbeddedRedis, start: Start) -> None:
+    """Where all servers are away when a turn's time is up, the player has as much longer as they were away."""
+    server = start(redis_url=embedded_redis.url)
+    async with AsyncExitStack() as stack:
+        players = [await stack.enter_async_context(client_of(server, "grpc")) for _ in range(2)]
+        name = (await players[0].create(timed(2, 2))).name
+        for player in players:
+            player.patient = True
+            joined = await player.join(name)
+        before = joined.game
+        await asyncio.sleep(0.5)  # a look or two
+        server.kill()
+        await asyncio.sleep(4)
+        server.start()
+        watcher = await stack.enter_async_context(
+            watching(GrpcClient(server), name, after=before.version, patient=True)
+        )
+        await until_timed_out(watcher, 1)
+        first, second = watcher.batches[:2]
+        assert kinds_of(first) == ["turn_extended"]
+        assert kinds_of(second)[0] == "turn_timed_out"
+        longer = first.events[0].turn_extended.deadline.ToMilliseconds() - before.view.deadline.ToMilliseconds()
+        assert longer >= 4000
+        assert second.commit_time.ToMilliseconds() >= before.view.deadline.ToMilliseconds() + longer
+
+
 async def test_a_player_who_is_away_comes_back(embedded_redis: EmbeddedRedis, start: Start) -> None:
     """A seat that missed its turn is played by a bot, over REST its owner takes it back, and its bank is gone."""
     server = start("--bot-think-ms", "50", redis_url=embedded_redis.url)

@@ -16,6 +16,7 @@ from service.games.retries import request_of
 from service.games.seats import join
 from service.observability import metrics
 from service.store import Table
+from service.store.table import SCHEMA
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -59,6 +60,14 @@ async def test_a_change_is_the_next_version(desk: Desk, clock: Clock) -> None:
     assert changed.batch == await desk.store.batch(table.game, 2)
     assert changed.batch is not None
     assert (changed.batch.actor, changed.batch.time_ms) == (1, clock.now)
+
+
+async def test_what_is_written_bears_the_schema_of_its_writer(desk: Desk) -> None:
+    """A table that an older release has stored is of this release's schema once this one has changed it."""
+    table = await put_down(desk, await opened(desk), schema=1)
+    assert table.schema < SCHEMA
+    changed = await change(desk, table.game, None, renamed("x"))
+    assert changed.table.schema == (await stored(desk, table.game)).schema == SCHEMA
 
 
 async def test_time_does_not_go_back(desk: Desk, clock: Clock) -> None:
