@@ -9,6 +9,7 @@ async with AsyncExitStack() as stack:
 
 import asyncio
 import random
+import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -47,12 +48,17 @@ def new_id() -> str:
 
 @dataclass
 class Match:
-    """A table whose seats are all taken. `acts` holds each answer of Act with the seat that it is for, in order."""
+    """A table whose seats are all taken.
+
+    `acts` holds each answer of Act with the seat that it is for, in order; `sent_at` when (`time.monotonic`) it was
+    asked for.
+    """
 
     name: str
     players: Sequence[Client]
     chance: random.Random = field(default_factory=lambda: random.Random(1))  # noqa: S311  a player
     acts: list[tuple[int, pb.ActResponse]] = field(default_factory=list)
+    sent_at: list[float] = field(default_factory=list)
 
     async def play(self, most: int = MOST_ACTS) -> View:
         """Plays until the match is over, or `most` actions, and gives the last view that a player has seen."""
@@ -68,6 +74,7 @@ class Match:
         if not view.HasField("options"):
             view = (await player.get(self.name)).view
         action = await self._choose(player, view)
+        self.sent_at.append(time.monotonic())
         acted = await player.act(self.name, [action], request_id=new_id(), expected_version=view.version)
         self.acts.append((view.turn, acted))
         return acted.view
