@@ -1,7 +1,6 @@
 import importlib
 import inspect
 import itertools
-import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -11,11 +10,12 @@ import pytest
 from engine.casefile import read_case_file
 from engine.cases import failures
 from engine.errors import EngineError
+from tests.clauses import RULES, clauses_of
 from tests.engine.mutants import MUTANTS, Mutant, broken
 from tests.strategies import rules_of
 
 ROOT = Path(__file__).parents[2]
-CLAUSES = re.findall(r"^\| \*\*([BFPG]\d+)\*\* \|", (ROOT / "docs/rules.md").read_text(), re.MULTILINE)
+CLAUSES = clauses_of(RULES.read_text())
 Check = Callable[[], None]
 
 # What stands for the generated arguments of a property, when it is used to catch a mutant.
