@@ -292,6 +292,29 @@ async def test_health_is_what_it_was_told() -> None:
         assert await seen() == {unhealthy}
 
 
+async def test_health_of_an_unknown_service() -> None:
+    """Of a service that is not there a check is NOT_FOUND, and a watch SERVICE_UNKNOWN."""
+    async with serving(Table()) as (_, channel):
+        stub = health_pb2_grpc.HealthStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stub.Check(health_pb2.HealthCheckRequest(service="rummy.v1.Whist"))
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+        watch = stub.Watch(health_pb2.HealthCheckRequest(service="rummy.v1.Whist"))
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+
+
+async def test_watches_of_health_do_not_hold_up_a_stop() -> None:
+    """A server that stops tells those who watch its health, and ends their watches without waiting out its grace."""
+    async with serving(Table()) as (server, channel):
+        await server.tell(healthy=True)
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
+        await server.tell(healthy=False)
+        await asyncio.wait_for(server.stop(600), 30)
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert await watch.read() is grpc.aio.EOF
+
+
 async def test_reflection_lists_every_service_and_describes_the_api() -> None:
     """Reflection names every service, itself and health among them, and gives the file of each method's types."""
     request = reflection_pb2.ServerReflectionRequest
