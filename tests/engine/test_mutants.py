@@ -79,7 +79,8 @@ def runs_of(test: Callable[..., None]) -> Iterator[Check]:
         if mark.name == "parametrize":
             names, values = mark.args
             names = names.split(",") if isinstance(names, str) else names
-            ways.append([dict(zip(names, value if len(names) > 1 else [value], strict=True)) for value in values])
+            given = [value.values if isinstance(value, type(pytest.param())) else value for value in values]
+            ways.append([dict(zip(names, as_many(value, len(names)), strict=True)) for value in given])
     known = {name for way in ways for arguments in way[:1] for name in arguments}
     inner = test.hypothesis.inner_test if hasattr(test, "hypothesis") else test
     asked = [name for name in inspect.signature(inner).parameters if name not in known]
@@ -87,3 +88,8 @@ def runs_of(test: Callable[..., None]) -> Iterator[Check]:
         ways += [[{name: value} for value in EXAMPLES[name]] for name in asked]
         for chosen in itertools.product(*ways):
             yield partial(inner, **{name: value for arguments in chosen for name, value in arguments.items()})
+
+
+def as_many(value: object, names: int) -> tuple[object, ...]:
+    """The values of so many parameters: one alone may stand without its tuple."""
+    return value if isinstance(value, tuple) and len(value) == names else (value,)
