@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FunctionType, MappingProxyType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import NamedTuple
 
 __all__ = ["MUTANTS", "Mutant", "broken"]
@@ -37,17 +37,29 @@ def broken(mutant: Mutant) -> Iterator[None]:
     made: dict[str, object] = {"__name__": module.__name__}
     exec(compile(source.replace(mutant.was, mutant.becomes), f"{mutant.module}.py, broken", "exec"), made)  # noqa: S102
     restore = [swap for name, value in made.items() if (swap := _swapped(vars(module).get(name), value))]
+    if not restore:
+        raise ValueError(f"{mutant.becomes!r} breaks nothing that {mutant.module}.py offers")
     try:
         for old, new in restore:
             _put(old, new)
+        _forget(module)
         yield
     finally:
         for old, new in restore:
             _put(new, old)
+        _forget(module)
+
+
+def _forget(module: ModuleType) -> None:
+    """Empty the module's caches."""
+    for value in vars(module).values():
+        if hasattr(value, "cache_clear"):
+            value.cache_clear()
 
 
 def _swapped(old: object, new: object) -> tuple[object, object] | None:
     """What stands for what: the code of a function, or a table that differs."""
+    old, new = getattr(old, "__wrapped__", old), getattr(new, "__wrapped__", new)
     if isinstance(old, FunctionType) and isinstance(new, FunctionType) and old.__module__ == new.__module__:
         return (old, new) if old.__code__ != new.__code__ else None
     tables = (dict, MappingProxyType, frozenset, tuple)
@@ -86,8 +98,8 @@ MUTANTS = (
         "return 14 if rules.ace is Ace.EITHER else 13",
         "return 14",
     ),
-    Mutant("B6", "the ban on the card taken is never lifted", "legal", " and not set(hand) <= set(state.taken)", ""),
-    Mutant("B6", "its equal may be discarded", "legal", "card in state.taken and", "False and"),
+    Mutant("B6", "the ban on the card taken is never lifted", "legal", " or not hand.translate(None, state.taken)", ""),
+    Mutant("B6", "its equal may be discarded", "legal", "    return state.taken\n", "    return state.taken[:-1]\n"),
     Mutant("B7", "any card of its suit frees a joker", "melds", " and card_at(suit, meld.low + index) == card", ""),
     Mutant(
         "B7", "suits of a set need not differ", "melds", " and not (rules.distinct_suits and card in meld.cards)", ""
@@ -102,7 +114,7 @@ MUTANTS = (
     Mutant("B8", "a lone card is turned over", "draws", "and len(state.pile) > 1", "and len(state.pile) > 0"),
     Mutant("B8", "one turn-over too many is allowed", "step", "state.turn_overs >= rules", "state.turn_overs > rules"),
     Mutant("B8", "idle rounds go on for ever", "turns", "state.idle >= state.rules.idle_limit", "state.idle < 0"),
-    Mutant("B9", "the deal goes on after a seat is out", "turns", "if events and not state", "if events and state"),
+    Mutant("B9", "the deal goes on after a seat is out", "turns", "if out and not state", "if out and state"),
     Mutant("B10", "a jack counts eleven", "scoring", "if rank > 10:", "if rank > 11:"),
     Mutant(
         "B10", "losers pay the winner's share", "scoring", "-left[seat] * factor[winner]", "-share * factor[winner]"
@@ -131,8 +143,8 @@ MUTANTS = (
         "F5",
         "laying the last card ends nothing",
         "turns",
-        "if not state.hands[seat]:",
-        "if not state.hands[seat] and not state.laid_now:",
+        "out = not state.hands[seat]",
+        "out = not state.hands[seat] and not state.laid_now",
     ),
     Mutant("F6", "hands are not deducted", "scoring", "factor[seat] - left[seat]", "factor[seat]"),
     Mutant("F7", "a tie ends the match", "scoring", " and len(winners) == 1", ""),
@@ -140,7 +152,7 @@ MUTANTS = (
     Mutant("F8", "the pile lies in a heap", "view", "state.pile if spread else state.pile[-1:]", "state.pile[-1:]"),
     Mutant("F8", "two play with ten", "rules", "return 13 if seats == 2", "return 10 if seats == 2"),
     Mutant("F9", "the top card alone is taken", "draws", "rule is DiscardDraw.TOP and count > 1", "count > 1"),
-    Mutant("F10", "a card without a use is taken", "draws", "if then.owed and not", "if not then.owed and not"),
+    Mutant("F10", "a card without a use is taken", "draws", "if not _chosen_usable(", "if _chosen_usable("),
     Mutant("F10", "the first lay may leave it out", "lays", "state.owed and state.taken[0] not in cards", "False"),
     Mutant(
         "F10",
@@ -150,7 +162,7 @@ MUTANTS = (
         "state.taken[-1] not in cards",
     ),
     Mutant("F10", "the turn ends without its use", "legal", "    if state.owed:\n", "    if False:\n"),
-    Mutant("F10", "the top is free at every table", "draws", "(count == 1 and state.rules.top_free)", "count == 1"),
+    Mutant("F10", "the top is free at every table", "draws", "(count == 1 and rules.top_free)", "count == 1"),
     Mutant(
         "F11",
         "one lays down before drawing",
@@ -197,8 +209,8 @@ MUTANTS = (
         "F14",
         "one passes while there is stock",
         "draws",
-        "is not StockEmpty.PILE_ONLY or state.stock:",
-        "is not StockEmpty.PILE_ONLY:",
+        "StockEmpty.PILE_ONLY and not state.stock",
+        "StockEmpty.PILE_ONLY",
     ),
     # Pool Rummy 500
     Mutant("P1", "a pool pack has one joker", "presets", "jokers=2,", "jokers=1,"),
@@ -224,8 +236,14 @@ MUTANTS = (
     Mutant("P9", "a triple counts nothing", "scoring", "points -= 2 * triples", "points -= 3 * triples"),
     Mutant("P9", "four of a rank count once, too", "scoring", ") // 3\n", ") // 2\n"),
     Mutant("P10", "jokers are swapped at every table", "lays", "if rules.joker_swap is JokerSwap.NEVER:", "if False:"),
-    Mutant("P11", "the dealer may pass in round 1", "legal", "seat in (first, state.dealer)", "seat == first"),
-    Mutant("P11", "nobody ever may", "legal", "if state.round == 1 and seat", "if seat"),
+    Mutant(
+        "P11",
+        "the dealer may pass in round 1",
+        "legal",
+        "seat not in (first_player(state), state.dealer)",
+        "seat != first_player(state)",
+    ),
+    Mutant("P11", "nobody ever may", "legal", "return state.round > 1 or seat", "return seat"),
     Mutant("P12", "the top of the pile is taken", "draws", "if rule is DiscardDraw.NONE or", "if False or"),
     Mutant("P13", "a lay-off of no card is a foul", "lays", "    if not lay.cards:", "    if False:"),
     Mutant("P14", "anybody may begin", "lays", "return seat == first or first in state.voided", "return True"),
@@ -299,7 +317,7 @@ MUTANTS = (
     ),
     Mutant("G6", "half of the seed is not proved", "shuffle", "hashlib.sha256(seed)", "hashlib.sha256(seed[:16])"),
     Mutant("G6", "low cards are likelier", "shuffle", "fair = 2**32 // limit * limit", "fair = 2**32"),
-    Mutant("G7", "jokers are left out of the list", "listing", "    if jokers:\n", "    if False:\n"),
+    Mutant("G7", "jokers are left out of the list", "listing", "        yield _JOKERS + rest", "        break"),
     Mutant(
         "G7",
         "what is listed is not asked whether it is legal",
