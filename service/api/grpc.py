@@ -103,6 +103,8 @@ def _handler(calls: Calls, method: MethodDescriptor) -> "grpc.RpcMethodHandler[b
             async with aclosing(calls.stream(method, request, caller)) as answers:
                 async for answer in answers:
                     await context.write(answer.SerializeToString())
+        except grpc.aio.InternalError:
+            return  # the client went away while an answer was on its way: there is nobody to tell
         except ApiError as error:
             await _abort(context, error, call_id)
 
