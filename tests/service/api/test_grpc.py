@@ -1,6 +1,7 @@
 """The gRPC front, over a real connection, before handlers of the tests' own."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -222,6 +223,31 @@ async def test_stream_whose_reader_stands_still_is_closed_when_it_goes() -> None
         assert not table.closed.is_set()
         call.cancel()
         await asyncio.wait_for(table.closed.wait(), 5)
+
+
+async def test_client_that_goes_while_it_is_written_to(caplog: pytest.LogCaptureFixture) -> None:
+    """A client that goes away in the middle of a message has given up its call, and no error is logged."""
+    table = Table()
+
+    async def flood(request: Message, caller: Caller) -> AsyncGenerator[Message]:
+        while True:
+            yield game_service_pb2.ObserveResponse(snapshot=game_pb2.Game(name=NAME, display_name="x" * 500))
+
+    table.observe = flood  # type: ignore[method-assign]
+    unhurried = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1), ("grpc.use_local_subchannel_pool", 1)]
+    server = GrpcServer(table.calls())
+    port = await server.start("127.0.0.1", 0)
+    with capture_logs() as lines:
+        for _ in range(20):
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=unhurried) as channel:
+                call = game_service_pb2_grpc.GameServiceStub(channel).Observe(
+                    game_service_pb2.ObserveRequest(name=NAME)
+                )
+                await call.read()
+                call.cancel()
+        await server.stop(10)
+    assert [line["code"] for line in lines] == ["CANCELLED"] * 20
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_deadline_cancels_the_handler() -> None:
