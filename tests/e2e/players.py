@@ -11,6 +11,7 @@ import asyncio
 import random
 import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -73,11 +74,27 @@ class Match:
         player = self.players[view.turn]
         if not view.HasField("options"):
             view = (await player.get(self.name)).view
-        action = await self._choose(player, view)
+        actions = [await self._choose(player, view)]
+        if actions[0].HasField("lay_down") and self.chance.random() < 0.5:
+            actions += await self._discard_after(player, view, actions[0])
         self.sent_at.append(time.monotonic())
-        acted = await player.act(self.name, [action], request_id=new_id(), expected_version=view.version)
+        acted = await player.act(self.name, actions, request_id=new_id(), expected_version=view.version)
         self.acts.append((view.turn, acted))
         return acted.view
+
+    async def _discard_after(self, player: Client, view: View, lay: Action) -> list[Action]:
+        """A discard to send along with a lay, where a dry run says that both together are allowed; else nothing."""
+        left = list((Counter(view.hand) - Counter(lay.lay_down.cards)).elements())
+        if not left:
+            return []
+        discard = Action(discard=Action.Discard(card=max(left, key=_dearness)))
+        try:
+            await player.act(self.name, [lay, discard], expected_version=view.version, validate_only=True)
+        except Failure as failure:
+            if failure.metadata.get("action") != "1":
+                raise  # the lay itself was listed as legal
+            return []
+        return [discard]
 
     async def _choose(self, player: Client, view: View) -> Action:
         """Lays what can be laid; else draws, mostly; else discards the dearest card."""
