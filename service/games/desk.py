@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from service.games.hints import Hints
 from service.games.outages import Outages
+from service.games.replays import Replays
 from service.store.store import Store
 
 __all__ = ["Desk"]
@@ -29,3 +30,4 @@ class Desk:
     """How long a bot thinks on average before it draws, and before it plays."""
     hints: Hints = field(default_factory=Hints)
     outages: Outages = field(default_factory=Outages)
+    replays: Replays = field(default_factory=Replays)
