@@ -5,6 +5,7 @@ from typing import Final
 
 from engine.cards import JOKER
 from engine.melds import highest
+from engine.rules import Scoring
 from engine.scoring import card_points
 from engine.solver import best
 from engine.view import View
@@ -22,9 +23,13 @@ _POINTS_A_CHANCE: Final = 5.0
 """What one more card that would complete a meld is worth, in points of deadwood."""
 
 
+_POINTS_TO_COME: Final = -0.3
+"""What a point in the hand weighs where laid cards count: it is worth more once laid than it costs in the hand."""
+
+
 def _gladness(view: View, hand: bytes, card: int, spare: bool) -> tuple[bool, bool, float]:
     """How gladly a card is given away: no joker, none that is about to be laid, then by its points and its hopes."""
-    points = float(card_points(view.rules, card))
+    points = card_points(view.rules, card) * (_POINTS_TO_COME if view.rules.scoring is Scoring.MELDS else 1.0)
     if card == JOKER:
         return False, spare, points
     return True, spare, points - _POINTS_A_CHANCE * _chances(view, hand, card)

@@ -104,7 +104,7 @@ def deals_won(preset: str, other: Chooser, deals: int, seats: int = 2) -> float:
     return won / scored
 
 
-@pytest.mark.parametrize(("preset", "share"), [("basic", 0.9), ("rummy500", 0.65), ("pool500", 0.9)])
+@pytest.mark.parametrize(("preset", "share"), [("basic", 0.9), ("rummy500", 0.8), ("pool500", 0.9)])
 def test_a_bot_beats_chance(preset: str, share: float) -> None:
     """Against a seat that plays any legal action a bot wins most deals."""
     assert deals_won(preset, any_legal, 100) >= share
@@ -141,10 +141,11 @@ def test_it_lays_off_before_it_discards() -> None:
     assert bot(state) == LayOff(0, read_cards("KC"))
 
 
-def test_it_keeps_jokers_and_what_still_has_hope() -> None:
-    """A joker is kept, and of two pairs the one whose other cards are not all seen."""
-    state = position(rules_of("rummy500", jokers=2), ["QC QD JK 2H 2S", "9C"], pile="QH QS 5D")
-    assert bot(state).card in read_cards("QC QD")  # type: ignore[union-attr]
+def test_it_keeps_what_still_has_hope() -> None:
+    """Of two pairs it keeps the one whose other cards are not all seen, and a joker rather than any natural."""
+    state = position(rules_of("rummy500"), ["QC QD 2H 2S", "9C"], pile="QH QS 5D")
+    assert bot(state) == Discard(read_cards("QD")[0]) or bot(state) == Discard(read_cards("QC")[0])
+    assert bot(position(rules_of("basic", jokers=2), ["4C JK", "9C"])) == Discard(read_cards("4C")[0])
 
 
 def test_it_swaps_a_joker_that_it_can_use() -> None:
