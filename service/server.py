@@ -139,7 +139,11 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
         keep_open_s=settings.keep_open_seconds,
         keep_playing_s=settings.keep_playing_seconds,
         keep_over_s=settings.keep_over_seconds,
-        link=Limits(connect_s=settings.redis_timeout_seconds, call_s=settings.redis_timeout_seconds),
+        link=Limits(
+            connect_s=settings.redis_timeout_seconds,
+            call_s=settings.redis_timeout_seconds,
+            replicas=settings.redis_replicas,
+        ),
         feed=FeedLimits(room=settings.watcher_queue),
     )
     try:

@@ -31,8 +31,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: Annotated[
         str,
         Meta(
-            description="The Redis that keeps the games: redis://, rediss://, unix://, redis+cluster:// or "
-            f"rediss+cluster://. Empty: the embedded server with --embedded, else {LOCAL_REDIS}.",
+            description="The Redis that keeps the games: redis://, rediss://, unix://, redis+sentinel://, "
+            "rediss+sentinel://, redis+cluster:// or rediss+cluster://. "
+            f"Empty: the embedded server with --embedded, else {LOCAL_REDIS}.",
             extra={"secret": True},
         ),
     ] = ""
@@ -48,6 +49,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_timeout_seconds: Annotated[
         float, Meta(ge=0.05, le=60, description="The longest wait for Redis, to connect or to answer, in seconds.")
     ] = 2.0
+    redis_replicas: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=16,
+            description="How many replicas must have a commit before it is answered; they are waited for during half "
+            "of the longest wait for Redis.",
+        ),
+    ] = 0
     keep_open_seconds: Annotated[
         int, Meta(ge=60, le=LONGEST, description="How long a table that waits for players is kept, in seconds.")
     ] = 24 * 3600
