@@ -84,6 +84,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "127.0.0.1"
     )
     metrics_port: Annotated[int, Meta(ge=0, le=65535, description="The port of the metrics. 0: any free one.")] = 9090
+    tls_certificate: Annotated[
+        str,
+        Meta(description="The PEM file of the certificate, with its chain, of gRPC and REST. Empty: they use no TLS."),
+    ] = ""
+    tls_key: Annotated[str, Meta(description="The PEM file of the certificate's key, not encrypted.")] = ""
+    tls_client_ca: Annotated[
+        str,
+        Meta(
+            description="The PEM file of the authorities of which clients must have a certificate (mutual TLS). "
+            "Empty: clients need none."
+        ),
+    ] = ""
     cors_origins: Annotated[
         tuple[str, ...],
         Meta(description="The origins of the web pages that may call REST, separated by commas. *: any."),

@@ -19,6 +19,7 @@ from service.api.callers import bearer_token, call_id_of
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError, Violation, invalid
 from service.observability import calls as account
+from service.tls import Tls
 
 __all__ = ["GrpcServer"]
 
@@ -57,11 +58,14 @@ class GrpcServer:
         names = [*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME]
         reflection.enable_server_reflection(names, self._server)
 
-    async def start(self, host: str, port: int) -> int:
+    async def start(self, host: str, port: int, tls: Tls | None = None) -> int:
         """Listens on `host:port`, and gives the port (0: any free one). Raises OSError where it cannot."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            bound = self._server.add_insecure_port(address)
+            if tls is None:
+                bound = self._server.add_insecure_port(address)
+            else:
+                bound = self._server.add_secure_port(address, _credentials(tls))
         except RuntimeError as error:
             raise OSError(f"cannot listen on {address}") from error
         await self.tell(healthy=False)
@@ -86,6 +90,12 @@ class _Health(health.aio.HealthServicer):  # type: ignore[misc]  # the package i
         """The health of every service."""
         seen = {name: health_pb2.HealthCheckResponse(status=status) for name, status in self._server_status.items()}
         return health_pb2.HealthListResponse(statuses=seen)
+
+
+def _credentials(tls: Tls) -> grpc.ServerCredentials:
+    return grpc.ssl_server_credentials(
+        [(tls.key, tls.certificate)], tls.client_ca, require_client_auth=tls.client_ca is not None
+    )
 
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
