@@ -19,7 +19,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test cases lint format proto baseline lock clean
+.PHONY: help run demo test chaos cases lint format proto baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -33,6 +33,9 @@ demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both (GA
 
 test: $(DEV) ## Run the tests (ARGS goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
+
+chaos: $(DEV) ## Kill servers and Redis under load, and write the figures into docs/operations.md (some ten minutes)
+	$(BIN)/python -m tests.chaos $(ARGS)
 
 cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 	@$(BIN)/python -m engine.cases $(CASES)

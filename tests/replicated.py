@@ -69,6 +69,20 @@ class Servers:
             for node in replicas:
                 os.kill(_pid(node), signal.SIGCONT)
 
+    def fall_back(self) -> None:
+        """Kills the replicas' master, and starts the replicas: one that has missed what was written takes its place."""
+        self.fail()
+        for node in self.nodes.values():
+            if node not in self.dead:
+                node.start()
+
+    def kill_replicas(self) -> None:
+        """Kills all replicas, which keep what they have."""
+        masters = self.masters()
+        for port, node in self.nodes.items():
+            if port not in masters:
+                node.kill()
+
     def settle(self) -> None:
         """Waits until the replicas are known, and in step with their masters."""
         _until("the replicas are in step", self._in_step)
@@ -137,15 +151,15 @@ class Six(Servers):
 
 
 @contextlib.contextmanager
-def sentinel_trio() -> Iterator[Trio]:
-    """Three servers under three Sentinels."""
+def sentinel_trio(folder: Path | None = None) -> Iterator[Trio]:
+    """Three servers under three Sentinels; each keeps its data in that folder, if there is one."""
     with contextlib.ExitStack() as stack:
         first, *others = ports = servers.free_ports(3)
         nodes = {}
         for port in ports:
             following = ["--replicaof", "127.0.0.1", str(first)] if port in others else []
             options = ["--port", str(port), "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0", *following]
-            nodes[port] = stack.enter_context(EmbeddedRedis(options=options))
+            nodes[port] = stack.enter_context(EmbeddedRedis(folder / f"redis-{port}" if folder else None, options))
         sentinels = servers.free_ports(3)
         trio = Trio(nodes, sentinels=sentinels)
         trio.url = f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in sentinels)}/{NAME}"

@@ -68,7 +68,7 @@ def _asks(record: TableRecord, truth: Truth) -> Iterator[str]:
         for answer in ask.answers:
             if stands != answer.version:
                 yield f"the act {ask.request_id} was acknowledged as version {answer.version}; it has made {stands}"
-            elif list(answer.events) != _told(batches[stands], ask.seat):
+            elif stands not in batches or list(answer.events) != _told(batches[stands], ask.seat):
                 yield f"the act {ask.request_id} was answered with other events than those of version {stands}"
         if stands is not None and stands != ask.expected_version + 1:
             yield f"the act {ask.request_id} expected version {ask.expected_version} and has made version {stands}"

@@ -87,8 +87,9 @@ async def fleet(folder: Path, redis_url: str, *flags: str, size: int = 3) -> Asy
         for number in range(size):
             place = folder / f"server-{number}"
             place.mkdir()
-            server = Rummyd(place, "--history-length", "100000", *flags, redis_url=redis_url)
-            servers.append(await asyncio.to_thread(stack.enter_context, server))
+            servers.append(Rummyd(place, "--history-length", "100000", *flags, redis_url=redis_url))
+            stack.push(servers[-1])
+        await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
         apis: list[Api] = []
         for server in servers:
             apis.append(await stack.enter_async_context(GrpcApi(server.grpc)))

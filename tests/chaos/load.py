@@ -30,18 +30,19 @@ END_S = 90.0
 
 async def play_table(api: Api, game: Game, chance: random.Random, record: TableRecord, *, watchers: int = 1) -> None:
     """Creates a table, plays a match there to its end, and watches it from every seat and as `watchers` spectators."""
-    table = _Table(api, chance, record)
+    table = Hand(api, chance, record)
     await table.sit_down(game)
+    record.watched += [Watched(seat) for seat in (*range(game.seat_count), *[None] * watchers)]
     async with asyncio.TaskGroup() as group:
-        for seat in (*range(game.seat_count), *[None] * watchers):
-            watched = Watched(seat)
-            record.watched.append(watched)
-            group.create_task(table.watch(watched))
+        begun = asyncio.Barrier(len(record.watched) + 1)
+        for watched in record.watched:
+            group.create_task(table.watch(watched, begun))
+        await begun.wait()
         await table.play()
 
 
-class _Table:
-    """One table under load."""
+class Hand:
+    """All the hands at one table."""
 
     def __init__(self, api: Api, chance: random.Random, record: TableRecord) -> None:
         self._api, self._chance, self._record = api, chance, record
@@ -63,7 +64,7 @@ class _Table:
                 self._record.faults.append(f"the join of seat {seat} gave seats {[answer.seat for answer in joined]}")
             self._record.tokens.append(joined[0].token)
 
-    async def watch(self, watched: Watched) -> None:
+    async def watch(self, watched: Watched, begun: asyncio.Barrier) -> None:
         """Follows the table to the end of its match, over as many streams as it takes."""
 
         def resumed(_after: int) -> None:
@@ -75,6 +76,8 @@ class _Table:
             aclosing(followed(self._api, self._record.name, token, resumed=resumed, patience_s=PATIENCE_S)) as news,
         ):
             async for item in news:
+                if not watched.told:
+                    await begun.wait()
                 watched.told.append(item)
                 deadline.reschedule(asyncio.get_running_loop().time() + END_S)
 
@@ -90,6 +93,20 @@ class _Table:
             view = await self._act(seat, view, action) or await self._look(seat)
             if self._sent and self._chance.random() < 0.05:
                 await self._send(*self._chance.choice(self._sent))  # long after its answer
+
+    async def act_some(self, acts: int, patience_s: float = PATIENCE_S) -> None:
+        """Does so many acts, each once; stops at the first that is not acknowledged within the patience."""
+        view = await self._look(0)
+        for _ in range(acts):
+            if not view.HasField("options"):
+                view = await self._look(view.turn)
+            seat = view.turn
+            answer = await self._send(
+                *self._ask(seat, view, await choose(view, partial(self._legal, seat))), patience_s
+            )
+            if answer is None:
+                return
+            view = answer.view
 
     async def _act(self, seat: int, view: View, action: Action) -> View | None:
         """Does one action, in one of the ways that clients do; gives the view if it was told."""
@@ -118,17 +135,17 @@ class _Table:
         self._sent.append((ask, request))
         return ask, request
 
-    async def _send(self, ask: Ask, request: pb.ActRequest) -> pb.ActResponse | None:
+    async def _send(self, ask: Ask, request: pb.ActRequest, patience_s: float = PATIENCE_S) -> pb.ActResponse | None:
         """Sends an act until it is answered, and keeps the answer."""
         try:
             answer = await retried(
-                partial(self._api.act, request, self._record.tokens[ask.seat]), patience_s=PATIENCE_S
+                partial(self._api.act, request, self._record.tokens[ask.seat]), patience_s=patience_s
             )
         except CallError as error:
             if error.worth_a_retry:
-                ask.given_up = error
+                ask.given_up = str(error)
             else:
-                ask.refused = error
+                ask.refused = str(error)
             return None
         ask.answers.append(answer)
         return answer

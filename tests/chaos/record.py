@@ -6,8 +6,6 @@ from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.event_pb2 import EventBatch
 from rummy.v1.game_pb2 import Game
 
-from clients.api import CallError
-
 
 @dataclass
 class Ask:
@@ -21,8 +19,8 @@ class Ask:
     seat: int
     expected_version: int
     answers: list[pb.ActResponse] = field(default_factory=list)
-    refused: CallError | None = None
-    given_up: CallError | None = None
+    refused: str | None = None
+    given_up: str | None = None
 
     @property
     def versions(self) -> set[int]:

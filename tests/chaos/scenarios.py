@@ -20,7 +20,7 @@ from service.store.keys import Keys
 from tests import servers
 from tests.chaos.check import Truth, faults, lost
 from tests.chaos.fleet import Fleet, fleet
-from tests.chaos.load import play_table
+from tests.chaos.load import Hand, play_table
 from tests.chaos.record import TableRecord
 from tests.e2e.players import game_of
 from tests.replicated import Servers, cluster_of_six, sentinel_trio
@@ -35,10 +35,12 @@ class Scale:
 
     tables: int
     seconds: float
+    churn: int
+    """Tables that are created, played at and left to expire."""
 
 
-SHORT: Final = Scale(tables=4, seconds=5.0)
-LONG: Final = Scale(tables=10, seconds=60.0)
+SHORT: Final = Scale(tables=3, seconds=4.0, churn=200)
+LONG: Final = Scale(tables=8, seconds=30.0, churn=10_000)
 
 
 @dataclass
@@ -51,11 +53,14 @@ class Figures:
     """What was broken, in words, and how often."""
     lost: int = 0
     """Acts that were acknowledged and do not stand in the history."""
+    tables: int = 0
+    """Tables played without a record of theirs, and the acts at them."""
+    other_acts: int = 0
 
     @property
     def acts(self) -> int:
         """Acknowledged acts."""
-        return sum(len(record.acknowledged) for record in self.records)
+        return self.other_acts + sum(len(record.acknowledged) for record in self.records)
 
     @property
     def given_up(self) -> int:
@@ -145,6 +150,34 @@ async def _failovers(name: str, redis: Servers, folder: Path, scale: Scale) -> F
         figures = await under_load(name, ours, redis.url, scale, fail_on)
         figures.broken["masters killed"] = fails
         return figures
+
+
+async def stale_failover(folder: Path, scale: Scale, replicas: int) -> Figures:
+    """Acts are sent while all replicas are down; then the master dies, and a replica that missed them takes its place.
+
+    What was acknowledged meanwhile is lost where no replica is waited for: that is what asynchronous replication costs.
+    Where one is waited for nothing is acknowledged, so that nothing is lost.
+    """
+    waited = "one replica waited for" if replicas else "no replica waited for"
+    figures = Figures(f"Replicas down, then failover of a Sentinel trio, {waited}")
+    with sentinel_trio(folder) as redis:
+        async with fleet(folder, redis.url, "--redis-replicas", str(replicas), size=1) as ours:
+            for number in range(scale.tables):
+                figures.records.append(record := TableRecord())
+                hand = Hand(ours.any, random.Random(number), record)  # noqa: S311 - a player
+                await hand.sit_down(game_of(2))
+                await hand.act_some(4)
+            await asyncio.to_thread(redis.kill_replicas)
+            for record in figures.records:
+                await Hand(ours.any, random.Random(1), record).act_some(4, patience_s=0.5)  # noqa: S311 - a player
+            figures.broken["masters killed"] = 1
+            await asyncio.to_thread(redis.fall_back)
+            await asyncio.to_thread(redis.heal)
+            store = await Store.connect(redis.url)
+            for record in figures.records:
+                figures.lost += len(lost(record, await truth_of(store, redis.url, record.game)))
+            await store.close()
+    return figures
 
 
 async def under_load(
