@@ -19,7 +19,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos cases lint format proto baseline lock clean
+.PHONY: help run demo test chaos soak cases lint format proto baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -36,6 +36,9 @@ test: $(DEV) ## Run the tests (ARGS goes to pytest)
 
 chaos: $(DEV) ## Kill servers and Redis under load, and write the figures into docs/operations.md (some ten minutes)
 	$(BIN)/python -m tests.chaos $(ARGS)
+
+soak: $(DEV) ## Count moves by the million and play matches by the ten thousand (SOAK=quick: a hundredth)
+	@$(BIN)/python -m tools.soak $(if $(filter quick,$(SOAK)),--quick) $(ARGS)
 
 cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 	@$(BIN)/python -m engine.cases $(CASES)

@@ -63,7 +63,13 @@ def take_out(hand: bytes, cards: Iterable[int]) -> bytes:
 
 def holds(hand: bytes, cards: bytes) -> bool:
     """Whether the hand holds each of the cards, equal cards counted."""
-    return all(hand.count(card) >= cards.count(card) for card in set(cards))
+    left = bytearray(hand)
+    try:
+        for card in cards:
+            left.remove(card)
+    except ValueError:
+        return False
+    return True
 
 
 def text(cards: Iterable[int]) -> str:

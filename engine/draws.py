@@ -5,19 +5,29 @@ from msgspec.structs import replace
 from engine.cards import put_in, text
 from engine.errors import Reason, Refused
 from engine.lays import check_lay, possible_lays
-from engine.rules import DiscardDraw, StockEmpty
+from engine.rules import DiscardDraw, RuleSet, StockEmpty
 from engine.state import Phase, State
 
-__all__ = ["check_draw", "check_no_draw", "check_take", "stuck", "takes", "taking"]
+__all__ = ["check_draw", "check_no_draw", "check_take", "may_do_neither", "may_draw", "stuck", "takes", "taking"]
 
 
 def check_draw(state: State) -> None:
     """Whether the seat to move may draw from the stock (B6, B8, F14, P18). Raises Refused where it may not."""
-    if state.stock or state.rules.stock_empty is StockEmpty.END_DEAL or _renewable(state) or stuck(state):
+    if may_draw(state):
         return
     text_ = f"the stock is empty, and {len(state.pile)} cards in the discard pile cannot renew it"
     clause = "F14" if state.rules.stock_empty is StockEmpty.PILE_ONLY else "B8"
     raise Refused(Reason.STOCK_EMPTY, text_, clause=clause, field="stock_empty")
+
+
+def may_draw(state: State) -> bool:
+    """Whether the seat to move may draw from the stock; where it could do nothing else that ends the deal (B8, P18)."""
+    return bool(state.stock) or state.rules.stock_empty is StockEmpty.END_DEAL or _renewable(state) or stuck(state)
+
+
+def may_do_neither(state: State) -> bool:
+    """Whether the seat to move may neither draw nor take (F14)."""
+    return state.rules.stock_empty is StockEmpty.PILE_ONLY and not state.stock
 
 
 def check_take(state: State, seat: int, count: int) -> None:
@@ -32,8 +42,10 @@ def check_take(state: State, seat: int, count: int) -> None:
     if not 1 <= count <= len(pile):
         text_ = f"{count} cards cannot be taken from a pile of {len(pile)}"
         raise Refused(Reason.NOT_IN_DISCARD_PILE, text_, clause="F9")
+    if not _owes(state.rules, count):
+        return
     then = taking(state, seat, count)
-    if then.owed and not _chosen_usable(then, seat):
+    if not _chosen_usable(then, seat):
         chosen = text(then.taken[:1])
         text_ = f"{chosen} could be used neither in a meld nor in a lay-off at once"
         raise Refused(Reason.CARD_NOT_USABLE, text_, clause="F10", field="use_taken", cards=chosen)
@@ -41,7 +53,7 @@ def check_take(state: State, seat: int, count: int) -> None:
 
 def check_no_draw(state: State) -> None:
     """Whether the seat to move may neither draw nor take (F14). Raises Refused where it must do one."""
-    if state.rules.stock_empty is not StockEmpty.PILE_ONLY or state.stock:
+    if not may_do_neither(state):
         text_ = "the turn begins with a card from the stock or the discard pile"
         raise Refused(Reason.WRONG_PHASE, text_, clause="F14", field="stock_empty")
 
@@ -50,8 +62,9 @@ def takes(state: State, seat: int) -> list[int]:
     """The depths to which the seat to move may take the pile."""
     if state.rules.discard_draw is DiscardDraw.NONE:
         return []
-    deepest = 1 if state.rules.discard_draw is DiscardDraw.TOP else len(state.pile)
-    return [count for count in range(1, deepest + 1) if _takeable(state, seat, count)]
+    deepest = len(state.pile[-1:] if state.rules.discard_draw is DiscardDraw.TOP else state.pile)
+    depths = range(1, deepest + 1)
+    return [count for count in depths if not _owes(state.rules, count) or _takeable(state, seat, count)]
 
 
 def stuck(state: State) -> bool:
@@ -65,8 +78,13 @@ def taking(state: State, seat: int, count: int) -> State:
     """The state with the `count` top cards of the pile in the seat's hand."""
     taken = state.pile[-count:]
     hands = (*state.hands[:seat], put_in(state.hands[seat], taken), *state.hands[seat + 1 :])
-    free = not state.rules.use_taken or (count == 1 and state.rules.top_free)
-    return replace(state, phase=Phase.PLAY, hands=hands, pile=state.pile[:-count], taken=taken, owed=not free)
+    owed = _owes(state.rules, count)
+    return replace(state, phase=Phase.PLAY, hands=hands, pile=state.pile[:-count], taken=taken, owed=owed)
+
+
+def _owes(rules: RuleSet, count: int) -> bool:
+    """Whether the deepest of so many cards taken must be used at once (F10)."""
+    return rules.use_taken and not (count == 1 and rules.top_free)
 
 
 def _renewable(state: State) -> bool:

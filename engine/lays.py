@@ -53,13 +53,15 @@ def possible_lays(state: State, seat: int, using: int | None = None) -> Iterator
         return
     rules, hand = state.rules, state.hands[seat]
     for kind, cards, _ in all_melds(rules, hand, using):
-        yield LayDown(cards, kind if len(readings(rules, cards)) > 1 else None)
+        either = len(cards) - cards.count(JOKER) == 1 and len(readings(rules, cards)) > 1
+        yield LayDown(cards, kind if either else None)
     for index, meld in enumerate(state.melds):
         if may_lay_off(state, seat, meld):
             for way in all_extensions(rules, meld, hand):
                 if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
                     yield lay
-        yield from _swaps(rules, index, meld, hand if using is None else bytes([using]))
+        if JOKER in meld.cards:
+            yield from _swaps(rules, index, meld, hand if using is None else bytes([using]))
 
 
 def after(state: State, seat: int, placed: Placed) -> State:

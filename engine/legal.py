@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from engine.actions import Action, Discard, Draw, LayDown, LayOff, Pass, SwapJoker, Take
 from engine.cards import text
 from engine.deal import first_player
-from engine.draws import check_draw, check_no_draw, check_take, takes
+from engine.draws import check_draw, check_no_draw, check_take, may_do_neither, may_draw, takes
 from engine.errors import Reason, Refused
 from engine.lays import Placed, check_lay, possible_lays
 from engine.rules import Discarding
@@ -53,20 +53,25 @@ def legal_actions(state: State, seat: int) -> Iterator[Action]:
     if seat != state.turn:
         return
     if state.phase is Phase.DRAW:
-        yield from (action for action in (Draw(), Pass()) if is_legal(state, seat, action))
-        yield from (Take(count) for count in takes(state, seat))
+        if may_draw(state):
+            yield Draw()
+        if may_do_neither(state):
+            yield Pass()
+        yield from map(Take, takes(state, seat))
     elif state.phase is Phase.PLAY:
         lays = possible_lays(state, seat, state.taken[0] if state.owed else None)
         yield from (lay for lay in lays if is_legal(state, seat, lay))
-        yield from (Discard(card) for card in discards(state, seat))
-        if is_legal(state, seat, Pass()):
+        yield from map(Discard, discards(state, seat))
+        if not _indebted(state) and _may_keep_all(state, seat):
             yield Pass()
 
 
 def discards(state: State, seat: int) -> bytes:
     """The cards that the seat may discard now, each once."""
-    cards = bytes(sorted(set(state.hands[seat])))
-    return bytes(card for card in cards if is_legal(state, seat, Discard(card)))
+    if seat != state.turn or state.phase is not Phase.PLAY or _indebted(state):
+        return b""
+    hand = state.hands[seat]
+    return bytes(dict.fromkeys(hand.translate(None, _barred(state, hand))))
 
 
 def _check_turn(state: State, seat: int, action: Action) -> None:
@@ -85,8 +90,7 @@ def _check_discard(state: State, seat: int, card: int) -> None:
         named = text([card])
         raise Refused(Reason.CARD_NOT_IN_HAND, f"the hand does not hold {named}", clause="B6", cards=named)
     _check_debts(state)
-    barred = state.rules.discard_differs and card in state.taken and not set(hand) <= set(state.taken)
-    if barred:
+    if card in _barred(state, hand):
         text_ = f"{text([card])} was just taken from the discard pile"
         reason = Reason.SAME_CARD_AS_TAKEN
         raise Refused(reason, text_, clause="B6", field="discard_differs", cards=text([card]))
@@ -97,12 +101,30 @@ def _check_pass(state: State, seat: int) -> None:
         check_no_draw(state)
         return
     _check_debts(state)
-    rules, first = state.rules, first_player(state)
-    if rules.discard is Discarding.REQUIRED:
+    if _may_keep_all(state, seat):
+        return
+    if state.rules.discard is Discarding.REQUIRED:
         raise Refused(Reason.DISCARD_REQUIRED, "the turn ends with a discard", clause="B6", field="discard")
-    if state.round == 1 and seat in (first, state.dealer):
-        text_ = "in round 1 the first player and the dealer must discard"
-        raise Refused(Reason.DISCARD_REQUIRED, text_, clause="P11", field="discard")
+    text_ = "in round 1 the first player and the dealer must discard"
+    raise Refused(Reason.DISCARD_REQUIRED, text_, clause="P11", field="discard")
+
+
+def _may_keep_all(state: State, seat: int) -> bool:
+    """Whether a turn may end without a discard (P11)."""
+    if state.rules.discard is Discarding.REQUIRED:
+        return False
+    return state.round > 1 or seat not in (first_player(state), state.dealer)
+
+
+def _barred(state: State, hand: bytes) -> bytes:
+    """The cards that may not be discarded, as they were just taken; none where every card left is so barred (B6)."""
+    if not state.taken or not state.rules.discard_differs or not hand.translate(None, state.taken):
+        return b""
+    return state.taken
+
+
+def _indebted(state: State) -> bool:
+    return state.owed or state.owed_jokers > 0
 
 
 def _check_debts(state: State) -> None:

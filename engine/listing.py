@@ -1,15 +1,17 @@
 """Every meld that a hand can make, and every way in which it can add to a meld on the table.
 
-Each is given once, whatever the equal cards, with jokers in every distinct place.
+Each is given once, whatever the equal cards, with jokers in every distinct place. Most hands make few melds, so what is
+asked first is cheap: how many cards of a rank there are, and where in a suit enough naturals are close together.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 
 from engine.actions import MeldKind
-from engine.cards import JOKER
+from engine.cards import JOKER, suit_of
 from engine.melds import Extension, Reading, card_at, highest, set_limit, suit_of_run
-from engine.rules import RuleSet
+from engine.rules import Ace, RuleSet
 from engine.state import Meld
 
 __all__ = ["all_extensions", "all_melds"]
@@ -17,80 +19,109 @@ __all__ = ["all_extensions", "all_melds"]
 
 def all_melds(rules: RuleSet, hand: bytes, using: int | None = None) -> Iterator[Reading]:
     """Every new meld that the hand can make; with `using`, only those that hold that card."""
-    natural = using is not None and using != JOKER
-    for rank in [using % 13] if natural and using is not None else range(13):
-        for cards in _of_rank(rules, hand, rank, rules.set_min, set_limit(rules)):
+    natural, jokers = None if using == JOKER else using, hand.count(JOKER)
+    ranks = hand.translate(_RANKS, _JOKERS)
+    wanted = set(ranks) if natural is None else {natural % 13}
+    for rank in sorted([rank for rank in wanted if ranks.count(rank) >= rules.set_min - jokers]):
+        same = hand.translate(None, _BUT_RANK[rank])
+        for cards in _bags(same, rules.set_min, set_limit(rules), distinct=rules.distinct_suits, least_naturals=1):
             if using is None or using in cards:
                 yield Reading(MeldKind.SET, cards, rank + 1)
-    for suit in [using // 13] if natural and using is not None else range(4):
-        for low, cards in _runs(rules, hand, suit):
-            if using is None or using in cards:
-                yield Reading(MeldKind.RUN, cards, low)
+    for suit, low in _lows(rules, hand, jokers):
+        if natural is None or suit == suit_of(natural):
+            for cards in _chains(suit, hand, range(low, min(highest(rules), low + 12) + 1), jokers):
+                if (
+                    len(cards) >= rules.run_min
+                    and cards.count(JOKER) < len(cards)
+                    and (using is None or using in cards)
+                ):
+                    yield Reading(MeldKind.RUN, cards, low)
 
 
 def all_extensions(rules: RuleSet, meld: Meld, hand: bytes) -> Iterator[Extension]:
     """Every way to add cards of the hand to the meld, free jokers at both ends of a run included."""
     if meld.kind is MeldKind.SET:
-        room = set_limit(rules) - len(meld.cards)
-        barred = meld.cards if rules.distinct_suits else b""
-        for cards in _of_rank(
-            rules, hand.translate(None, barred.replace(_JOKERS, b"")), meld.low - 1, 1, room, least_naturals=0
-        ):
-            yield Extension(b"", cards)
+        barred = meld.cards.replace(_JOKERS, b"") if rules.distinct_suits else b""
+        fitting = hand.translate(None, _BUT_RANK[meld.low - 1] + barred)
+        if fitting:
+            room = set_limit(rules) - len(meld.cards)
+            for cards in _bags(fitting, 1, room, distinct=rules.distinct_suits, least_naturals=0):
+                yield Extension(b"", cards)
         return
     first, last = meld.low, meld.low + len(meld.cards) - 1
-    suit, held, jokers = suit_of_run(meld), set(hand), hand.count(JOKER)
-    for low in _chains(suit, held, range(first - 1, 0, -1), jokers):
+    suit, jokers = suit_of_run(meld), hand.count(JOKER)
+    if not jokers and card_at(suit, first - 1) not in hand and card_at(suit, last + 1) not in hand:
+        return
+    for low in _chains(suit, hand, range(first - 1, 0, -1), jokers):
         # never an ace at both ends: where the run reaches down to 1 it may not reach 14, nor the other way round
         top = 13 if first - len(low) == 1 else highest(rules)
-        for high in _chains(suit, held, range(last + 1, top + 1), jokers - low.count(JOKER)):
+        for high in _chains(suit, hand, range(last + 1, top + 1), jokers - low.count(JOKER)):
             if low or high:
                 yield Extension(low[::-1], high)
 
 
-def _of_rank(
-    rules: RuleSet, hand: bytes, rank: int, least: int, most: int, *, least_naturals: int = 1
-) -> Iterator[bytes]:
-    """Every bag of `least` to `most` cards of the rank (0-12), jokers included, sorted."""
-    counts = [hand.count(suit * 13 + rank) for suit in range(4)]
-    if rules.distinct_suits:
-        counts = [min(count, 1) for count in counts]
-    jokers = hand.count(JOKER)
-    if sum(counts) + jokers < least or sum(counts) < least_naturals:
-        return
+@lru_cache(maxsize=4096)
+def _bags(cards: bytes, least: int, most: int, *, distinct: bool, least_naturals: int) -> tuple[bytes, ...]:
+    """Every bag of `least` to `most` of the cards, all of one rank or jokers; if `distinct`, of naturals each once."""
+    jokers, naturals = cards.count(JOKER), sorted(set(cards.replace(_JOKERS, b"")))
+    counts = [1 if distinct else cards.count(card) for card in naturals]
+    found = []
     for taken in product(*(range(count + 1) for count in counts)):
-        naturals = sum(taken)
-        if naturals < least_naturals:
-            continue
-        cards = b"".join(bytes([suit * 13 + rank]) * count for suit, count in enumerate(taken))
-        for wild in range(max(0, least - naturals), min(jokers, most - naturals) + 1):
-            yield cards + _JOKERS * wild
+        size = sum(taken)
+        if size >= least_naturals:
+            bag = b"".join(bytes([card]) * count for card, count in zip(naturals, taken, strict=True))
+            found += [bag + _JOKERS * wild for wild in range(max(0, least - size), min(jokers, most - size) + 1)]
+    return tuple(found)
 
 
-def _runs(rules: RuleSet, hand: bytes, suit: int) -> Iterator[tuple[int, bytes]]:
-    """Every run of the suit, low to high, with the position of its first card."""
-    held, jokers = set(hand), hand.count(JOKER)
-    if not any(card // 13 == suit for card in held):
-        return
-    top = highest(rules)
-    for low in range(1, top - rules.run_min + 2):
-        for cards in _chains(suit, held, range(low, min(top, low + 12) + 1), jokers):
-            if len(cards) >= rules.run_min and cards.count(JOKER) < len(cards):
-                yield low, cards
+def _lows(rules: RuleSet, hand: bytes, jokers: int) -> list[tuple[int, int]]:
+    """Each suit and place from which the shortest run would lack no more naturals than there are jokers."""
+    held = sum(map(_BITS.__getitem__, set(hand)))
+    if rules.ace is Ace.EITHER:
+        held |= (held & _ACES) << 13
+    if not jokers:
+        close, found = held, []
+        for step in range(1, rules.run_min):
+            close &= held >> step
+        while close:
+            lowest = close & -close
+            close ^= lowest
+            found.append(divmod(lowest.bit_length() - 1, 16))
+        return found
+    shortest, least = (1 << rules.run_min) - 1, rules.run_min - jokers
+    suits = {suit: held >> 16 * suit & 0xFFFF for suit in range(4)}
+    lows = range(1, highest(rules) - rules.run_min + 2)
+    return [
+        (suit, low)
+        for suit, places in suits.items()
+        for low in lows
+        if places and (places >> low & shortest).bit_count() >= least
+    ]
 
 
-def _chains(suit: int, held: set[int], places: range, jokers: int) -> Iterator[bytes]:
+def _chains(suit: int, hand: bytes, places: range, jokers: int) -> Iterator[bytes]:
     """Every unbroken filling of the places from the first on, the empty one included, with naturals and jokers."""
-    yield b""
-    if not places:
+    filled = b""
+    yield filled
+    if not jokers:
+        for place in places:
+            card = card_at(suit, place)
+            if card not in hand:
+                return
+            filled += bytes([card])
+            yield filled
+    if not places or not jokers:
         return
     card = card_at(suit, places[0])
-    if card in held:
-        for rest in _chains(suit, held, places[1:], jokers):
+    if card in hand:
+        for rest in _chains(suit, hand, places[1:], jokers):
             yield bytes([card]) + rest
-    if jokers:
-        for rest in _chains(suit, held, places[1:], jokers - 1):
-            yield _JOKERS + rest
+    for rest in _chains(suit, hand, places[1:], jokers - 1):
+        yield _JOKERS + rest
 
 
 _JOKERS = bytes([JOKER])
+_RANKS = bytes(card % 13 for card in range(256))
+_BUT_RANK = [bytes(card for card in range(JOKER) if card % 13 != rank) for rank in range(13)]
+_BITS = [*(1 << 16 * (card // 13) + card % 13 + 1 for card in range(JOKER)), 0]  # 16 bits a suit, its places from 1 on
+_ACES = sum(_BITS[ace] for ace in range(0, JOKER, 13))

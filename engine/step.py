@@ -121,9 +121,9 @@ def step(state: State, seat: int, action: Action) -> Step:
         case Discard(card):
             return _discarded(state, seat, card)
         case Pass() if state.phase is Phase.DRAW:
-            return _after([Passed(seat)], end_deal(state, DealEnd.STOCK))
+            return end_deal(state, DealEnd.STOCK, Passed(seat))
         case Pass():
-            return _after([Passed(seat)], end_turn(state))
+            return end_turn(state, Passed(seat))
         case LayDown() | LayOff() | SwapJoker():
             raise AssertionError("a lay is always placed")
 
@@ -136,7 +136,8 @@ def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = 
     Raises Refused, with the `index` of the action, or BadRequest for actions that cannot stand together.
     """
     _check_request(actions)
-    then, events, accepted = state, list[Event](), 0
+    events: list[Event] = []
+    then, accepted = state, 0
     for index, action in enumerate(actions):
         try:
             if any(isinstance(event, TurnStarted) and event.seat != seat for event in events):
@@ -179,12 +180,13 @@ def _begin(state: State) -> Step:
         next_commitment=shuffle.commitment(state.next_seed),
         hands=state.hands,
     )
-    return _after([started], begin_turn(state))
+    return begin_turn(state, started)
 
 
 def _drawn(state: State, seat: int) -> Step:
     """Cards from the stock, which is renewed on the way where the rules have it (B8, P7, P18)."""
-    rules, wanted, events = state.rules, draw_count(state), list[Event]()
+    events: list[Event] = []
+    rules, wanted = state.rules, draw_count(state)
     if rules.stock_empty is StockEmpty.END_DEAL and len(state.stock) < wanted:
         return end_deal(state, DealEnd.STOCK)
     while True:
@@ -199,7 +201,7 @@ def _drawn(state: State, seat: int) -> Step:
         if len(state.pile) < 2 and events:
             return Step(state, tuple(events))  # as many cards as can be had
         if len(state.pile) < 2 or state.turn_overs >= rules.turn_over_limit:
-            return _after(events, end_deal(state, DealEnd.STUCK))
+            return end_deal(state, DealEnd.STUCK, *events)
         state, renewed = _renewed(state)
         events += renewed
 
@@ -220,7 +222,7 @@ def _laid(state: State, seat: int, placed: Placed) -> Step:
     knocks = not state.knocked and state.rules.opening_order is OpeningOrder.FIRST_PLAYER
     events: list[Event] = [Knocked(seat), placed.event] if knocks else [placed.event]
     then = after(state, seat, placed)
-    return Step(then, tuple(events)) if placed.hand else _after(events, end_turn(then))
+    return Step(then, tuple(events)) if placed.hand else end_turn(then, *events)
 
 
 def _discarded(state: State, seat: int, card: int) -> Step:
@@ -231,18 +233,14 @@ def _discarded(state: State, seat: int, card: int) -> Step:
     then = replace(
         state, hands=_with_hand(state, seat, hand), pile=state.pile + bytes([card]), last_discards=bytes(last)
     )
-    return _after([Discarded(seat, card)], end_turn(then))
+    return end_turn(then, Discarded(seat, card))
 
 
 def _voided(state: State, seat: int) -> Step:
     """A foul: the hand is void, and the turn is over (P15)."""
     then = replace(state, voided=tuple(sorted((*state.voided, seat))))
-    return _after([HandVoided(seat)], end_turn(then))
+    return end_turn(then, HandVoided(seat))
 
 
 def _with_hand(state: State, seat: int, hand: bytes) -> tuple[bytes, ...]:
     return (*state.hands[:seat], hand, *state.hands[seat + 1 :])
-
-
-def _after(events: Sequence[Event], following: Step) -> Step:
-    return Step(following.state, (*events, *following.events))

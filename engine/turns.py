@@ -11,27 +11,31 @@ from engine.state import Phase, State, Step
 __all__ = ["begin_turn", "end_deal", "end_turn"]
 
 
-def end_turn(state: State) -> Step:
-    """The turn of the seat to move is over: the next seat's, or the end of the deal (B9, P5, P16, B8)."""
-    seat, events = state.turn, list[Event]()
-    if not state.hands[seat]:
-        events.append(SeatOut(seat))
+def end_turn(state: State, *before: Event) -> Step:
+    """The turn of the seat to move is over: the next seat's, or the end of the deal (B9, P5, P16, B8).
+
+    `before`, here as below, are the events that led there.
+    """
+    seat = state.turn
+    out = not state.hands[seat]
+    if out:
+        before = (*before, SeatOut(seat))
         if state.laid_now and seat not in state.laid:
             state = replace(state, at_once=(*state.at_once, seat))
     laid = (*state.laid, seat) if state.laid_now and seat not in state.laid else state.laid
     state = replace(state, laid=laid, laid_now=False, taken=b"", owed=False, owed_jokers=0)
-    if events and not state.rules.finish_round:
-        return _then(events, end_deal(state, DealEnd.OUT))
-    return _then(events, _next_turn(state))
+    if out and not state.rules.finish_round:
+        return end_deal(state, DealEnd.OUT, *before)
+    return _next_turn(state, *before)
 
 
-def begin_turn(state: State) -> Step:
+def begin_turn(state: State, *before: Event) -> Step:
     """The seat to move begins; where it can do nothing at all the deal is void (B8)."""
     started = TurnStarted(state.turn, state.round)
-    return _then([started], end_deal(state, DealEnd.STUCK)) if stuck(state) else Step(state, (started,))
+    return end_deal(state, DealEnd.STUCK, *before, started) if stuck(state) else Step(state, (*before, started))
 
 
-def end_deal(state: State, end: DealEnd) -> Step:
+def end_deal(state: State, end: DealEnd, *before: Event) -> Step:
     """The deal is over: it is scored, and the match may be over with it."""
     state = scored(state, end)
     result, match = state.result, match_result(state.rules, state.deal, state.scores)
@@ -40,17 +44,17 @@ def end_deal(state: State, end: DealEnd) -> Step:
         state.deal, end, result.winners, result.void, result.scores, state.scores, state.pool, state.hands, state.seed
     )
     if match is None:
-        return Step(replace(state, phase=Phase.DEAL_OVER), (ended,))
+        return Step(replace(state, phase=Phase.DEAL_OVER), (*before, ended))
     over = replace(state, phase=Phase.MATCH_OVER, match=match)
-    return Step(over, (ended, MatchEnded(match.winners, state.scores, match.settlement)))
+    return Step(over, (*before, ended, MatchEnded(match.winners, state.scores, match.settlement)))
 
 
-def _next_turn(state: State) -> Step:
+def _next_turn(state: State, *before: Event) -> Step:
     """The next seat that is neither out nor void, clockwise; on the way there a round may end."""
     out = out_seats(state)
     playing = [seat for seat in range(len(state.hands)) if seat not in out and seat not in state.voided]
     if not playing:
-        return end_deal(state, DealEnd.OUT if out else DealEnd.VOIDED)
+        return end_deal(state, DealEnd.OUT if out else DealEnd.VOIDED, *before)
     first, seat = first_player(state), state.turn
     while True:
         seat = (seat + 1) % len(state.hands)
@@ -59,10 +63,10 @@ def _next_turn(state: State) -> Step:
             state = replace(state, idle=idle, busy=False)
             end = _end_of_round(state, bool(out))
             if end:
-                return end_deal(state, end)
+                return end_deal(state, end, *before)
             state = replace(state, round=state.round + 1)
         if seat in playing:
-            return begin_turn(replace(state, phase=Phase.DRAW, turn=seat))
+            return begin_turn(replace(state, phase=Phase.DRAW, turn=seat), *before)
 
 
 def _end_of_round(state: State, somebody_out: bool) -> DealEnd | None:
@@ -72,7 +76,3 @@ def _end_of_round(state: State, somebody_out: bool) -> DealEnd | None:
     if state.rules.round_limit and state.round >= state.rules.round_limit:
         return DealEnd.ROUNDS
     return DealEnd.IDLE if state.rules.idle_limit and state.idle >= state.rules.idle_limit else None
-
-
-def _then(events: list[Event], step: Step) -> Step:
-    return Step(step.state, (*events, *step.events))

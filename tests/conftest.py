@@ -8,12 +8,18 @@ import pytest
 
 from service.embedded import EmbeddedRedis
 from tests import servers
+from tests.clauses import Clauses
 
 # A machine that is busy with something else makes no test fail. Where CI is set, Hypothesis does so by itself.
 hypothesis.settings.register_profile("steady", hypothesis.settings.default, deadline=None)
 hypothesis.settings.load_profile("steady")
 
 ASKED_FOR_ALL = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Count the clauses of the rules that the tests hold."""
+    config.pluginmanager.register(Clauses())
 
 
 @pytest.fixture(scope="session")

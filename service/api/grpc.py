@@ -11,13 +11,15 @@ import grpc
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError, Message
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2_grpc
+from grpc_health.v1.health import SERVICE_NAME
 from grpc_reflection.v1alpha import reflection
 from grpc_status import rpc_status
 
 from service.api.callers import bearer_token, call_id_of
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError, Violation, invalid
+from service.api.health import Health
 from service.observability import calls as account
 from service.tls import Tls
 
@@ -49,14 +51,13 @@ class GrpcServer:
     def __init__(self, calls: Calls, *, max_request_bytes: int = 65_536) -> None:
         limit = ("grpc.max_receive_message_length", max_request_bytes)
         self._server = grpc.aio.server(options=[*_OPTIONS, limit])
-        self._names = [service.full_name for service in calls.services]
+        names = [service.full_name for service in calls.services]
         for service in calls.services:
             methods = {method.name: _handler(calls, method) for method in service.methods}
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
-        self._health = _Health()
+        self._health = Health(names)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        names = [*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME]
-        reflection.enable_server_reflection(names, self._server)
+        reflection.enable_server_reflection([*names, SERVICE_NAME, reflection.SERVICE_NAME], self._server)
 
     async def start(self, host: str, port: int, tls: Tls | None = None) -> int:
         """Listens on `host:port`, and gives the port (0: any free one). Raises OSError where it cannot."""
@@ -68,28 +69,17 @@ class GrpcServer:
                 bound = self._server.add_secure_port(address, _credentials(tls))
         except RuntimeError as error:
             raise OSError(f"cannot listen on {address}") from error
-        await self.tell(healthy=False)
         await self._server.start()
         return bound
 
     async def tell(self, *, healthy: bool) -> None:
         """Sets the health of every service, and of the server as a whole. Calls are answered whatever it is."""
-        status = health_pb2.HealthCheckResponse
-        for name in ("", *self._names):
-            await self._health.set(name, status.SERVING if healthy else status.NOT_SERVING)
+        self._health.tell(healthy=healthy)
 
     async def stop(self, grace_seconds: float) -> None:
         """Takes no new calls, and ends once those under way have; they are cancelled after the grace."""
+        self._health.end()
         await self._server.stop(grace_seconds)
-
-
-class _Health(health.aio.HealthServicer):  # type: ignore[misc]  # the package is untyped
-    """The package's, with the method that it lacks though reflection tells of it."""
-
-    async def List(self, _request: Message, _context: "_Context") -> health_pb2.HealthListResponse:  # noqa: N802  the method's name
-        """The health of every service."""
-        seen = {name: health_pb2.HealthCheckResponse(status=status) for name, status in self._server_status.items()}
-        return health_pb2.HealthListResponse(statuses=seen)
 
 
 def _credentials(tls: Tls) -> grpc.ServerCredentials:
@@ -123,6 +113,8 @@ def _handler(calls: Calls, method: MethodDescriptor) -> "grpc.RpcMethodHandler[b
             async with aclosing(calls.stream(method, request, caller)) as answers:
                 async for answer in answers:
                     await context.write(answer.SerializeToString())
+        except grpc.aio.InternalError:
+            return  # the client went away while an answer was on its way: there is nobody to tell
         except ApiError as error:
             await _abort(context, error, call_id)
 

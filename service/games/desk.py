@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from service.games.hints import Hints
+from service.games.replays import Replays
 from service.store.store import Store
 
 __all__ = ["Desk"]
@@ -25,3 +26,4 @@ class Desk:
     chance: Callable[[int], bytes] = secrets.token_bytes
     """So many random bytes that nobody can predict: seeds, secrets, ids."""
     hints: Hints = field(default_factory=Hints)
+    replays: Replays = field(default_factory=Replays)

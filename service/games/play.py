@@ -52,7 +52,7 @@ def go_on(
 ) -> Course:
     """How the game goes on after a move that led to `match` by `events` and is told by `record`."""
     happened, lines = list(events), list(record)
-    if all(seat.left for seat in table.seats) and match.phase is not MatchPhase.MATCH_OVER:
+    if all(seat.left for seat in table.seats):
         abandoned = replace(table, phase=Phase.ABANDONED, match=match)
         return Course(abandoned, (*happened, MatchAbandoned()), tuple(lines))
     while match.phase is not MatchPhase.MATCH_OVER:

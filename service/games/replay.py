@@ -3,6 +3,7 @@
 import asyncio
 
 from engine.replay import Replay, recorded
+from engine.state import State
 from service.games.change import load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
@@ -21,9 +22,13 @@ async def get_replay(desk: Desk, game: str) -> Replay:
     if table.phase is not Phase.FINISHED or table.match is None:
         text = f"the match has not been played to its end: it is {table.phase}"
         raise GameError(GameReason.GAME_NOT_OVER, text, {"state": table.phase})
+    match = table.match
+    return await desk.replays.get(f"{game}/{table.epoch}", lambda: _made(desk, game, match))
+
+
+async def _made(desk: Desk, game: str, match: State) -> Replay:
+    """The replay, out of the game's record. The whole match is played again: other calls go on meanwhile."""
     lines = await desk.store.record(game)
     seeds = [bytes.fromhex(line.removeprefix(SEED_LINE)) for line in lines if line.startswith(SEED_LINE)]
     moves = [line for line in lines if not line.startswith(SEED_LINE)]
-    match = table.match
-    # The whole match is played again: other calls go on meanwhile.
     return await asyncio.to_thread(recorded, match.rules, len(match.hands), seeds, moves, match.entropy)

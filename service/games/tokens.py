@@ -44,6 +44,6 @@ def viewer_of(table: Table, token: str | None) -> int | None:
         return None
     digest = hash_of(token)
     for number, seat in enumerate(table.seats):
-        if seat.token_hash and hmac.compare_digest(seat.token_hash, digest):
+        if hmac.compare_digest(seat.token_hash, digest):
             return number
     raise GameError(GameReason.TOKEN_INVALID, "the token is none of this table's, or was revoked")

@@ -1,8 +1,11 @@
 """gRPC describes itself: a client that knows nothing but an address can make every call, and read every refusal."""
 
+import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
+from uuid import UUID
 
 import grpc
 import pytest
@@ -13,7 +16,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import status_pb2
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
-from rummy.v1 import game_pb2, game_service_pb2, rule_set_pb2, rule_set_service_pb2
+from rummy.v1 import action_pb2, card_pb2, game_pb2, game_service_pb2, rule_set_pb2, rule_set_service_pb2
 
 from tests.e2e.clients import Failure, GrpcClient, RestClient, failure_of
 from tests.e2e.live import LONGEST_S, Rummyd
@@ -164,6 +167,67 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
         assert (failure.code, failure.reason) == (code, reason)
         assert failure.text
         assert metadata.items() <= failure.metadata.items()
+
+
+SENSE: tuple[Message, ...] = (
+    game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2), request_id=str(UUID(int=7))),
+    game_service_pb2.JoinGameRequest(name="games/nowhere", display_name="Ann", seat=1),
+    game_service_pb2.ActRequest(
+        name="games/nowhere",
+        actions=[
+            action_pb2.Action(
+                lay_down=action_pb2.Action.LayDown(cards=["7H", "JK", "JK"], kind=card_pb2.MELD_KIND_RUN)
+            ),
+            action_pb2.Action(lay_off=action_pb2.Action.LayOff(meld=1, cards=["AS"], end=card_pb2.END_HIGH)),
+        ],
+        expected_version=3,
+    ),
+    game_service_pb2.ObserveRequest(name="games/nowhere", after=3, epoch="0a"),
+    rule_set_service_pb2.CheckRuleSetRequest(rule_set=rule_set_pb2.RuleSet(preset="basic", jokers=2), seat_count=3),
+)
+
+
+def test_nonsense_is_no_server_error(rummyd: Rummyd) -> None:
+    """Bytes at random, and requests with some bytes changed, are answered or refused, and never a server's error."""
+    chance = random.Random(1)  # noqa: S311  the same in every run
+    files = (game_service_pb2.DESCRIPTOR, rule_set_service_pb2.DESCRIPTOR)
+    methods = [method for file in files for service in file.services_by_name.values() for method in service.methods]
+    seen = Counter[grpc.StatusCode]()
+    with grpc.insecure_channel(rummyd.grpc) as channel:
+        for _ in range(600):
+            method = chance.choice(methods)
+            sent = chance.choice([*SENSE, None])
+            data = bytearray(chance.randbytes(chance.randrange(60)) if sent is None else sent.SerializeToString())
+            for _ in range(chance.randrange(3) if data else 0):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            seen[code_of(channel, method, bytes(data))] += 1
+    assert seen.keys() <= {
+        grpc.StatusCode.OK,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.UNAUTHENTICATED,
+    }
+    assert (
+        min(seen[code] for code in (grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND))
+        > 5
+    )
+
+
+def code_of(channel: grpc.Channel, method: MethodDescriptor, data: bytes) -> grpc.StatusCode:
+    """What a call of these bytes comes to."""
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    make = channel.unary_stream if method.server_streaming else channel.unary_unary
+    ask: Callable[..., Any] = make(path)
+    try:
+        answer = ask(data, timeout=LONGEST_S)
+        if method.server_streaming:
+            next(answer)
+            answer.cancel()
+    except grpc.RpcError as error:
+        code: grpc.StatusCode = error.code()
+        return code
+    return grpc.StatusCode.OK
 
 
 def rules(**fields: Any) -> rule_set_pb2.RuleSet:

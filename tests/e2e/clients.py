@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Se
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import grpc
 import httpx
@@ -52,6 +52,13 @@ class Failure(Exception):
 
     def __str__(self) -> str:
         return f"{self.code} {self.reason}: {self.text} {dict(self.metadata)} {self.fields}"
+
+
+class Heard(NamedTuple):
+    """Bytes that came back, and when (`time.monotonic`)."""
+
+    at: float
+    data: bytes
 
 
 class LostError(Exception):
@@ -88,7 +95,7 @@ class Client(ABC):
     def __init__(self, server: Rummyd, token: str | None = None) -> None:
         self.server = server
         self.token = token
-        self.heard = bytearray()
+        self.heard: list[Heard] = []
         self.patient = False
         """Whether what may be tried again is, as clients should: while a server is away."""
 
@@ -176,6 +183,10 @@ class Client(ABC):
                     raise
             await asyncio.sleep(0.05)
 
+    def hear(self, data: bytes) -> None:
+        """Keeps what came back."""
+        self.heard.append(Heard(time.monotonic(), data))
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -222,7 +233,7 @@ class GrpcClient(Client):
             data = await sent
         except grpc.aio.AioRpcError as error:
             raise self._failure(error) from error
-        self._hear(data, await sent.initial_metadata(), await sent.trailing_metadata())
+        self._hear_call(data, await sent.initial_metadata(), await sent.trailing_metadata())
         return answer.FromString(data)
 
     async def _observe(self, request: pb.ObserveRequest) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
@@ -232,9 +243,9 @@ class GrpcClient(Client):
         stream = call(request, metadata=self._metadata())
         try:
             async for data in stream:
-                self._hear(data)
+                self._hear_call(data)
                 yield pb.ObserveResponse.FromString(data), None
-            self._hear(b"", await stream.initial_metadata(), await stream.trailing_metadata())
+            self._hear_call(b"", await stream.initial_metadata(), await stream.trailing_metadata())
         except grpc.aio.AioRpcError as error:
             raise self._failure(error) from error
         finally:
@@ -244,7 +255,7 @@ class GrpcClient(Client):
         return (("authorization", f"Bearer {self.token}"),) if self.token else ()
 
     def _failure(self, error: grpc.aio.AioRpcError) -> Exception:
-        self._hear((error.details() or "").encode(), error.initial_metadata(), error.trailing_metadata())
+        self._hear_call((error.details() or "").encode(), error.initial_metadata(), error.trailing_metadata())
         details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
         if not isinstance(details, bytes):
             if error.code() is grpc.StatusCode.UNAVAILABLE:
@@ -254,11 +265,10 @@ class GrpcClient(Client):
         assert (status.code, status.message) == (error.code().value[0], error.details())
         return failure_of(error.code().name, status.message, status.details)
 
-    def _hear(self, data: bytes, *metadata: Iterable[tuple[str, str | bytes]] | None) -> None:
-        self.heard += data + b"\n"
-        for pairs in metadata:
-            for name, value in pairs or ():
-                self.heard += name.encode() + b": " + (value if isinstance(value, bytes) else value.encode()) + b"\n"
+    def _hear_call(self, data: bytes, *metadata: Iterable[tuple[str, str | bytes]] | None) -> None:
+        pairs = [pair for part in metadata for pair in part or ()]
+        headers = [name.encode() + (value if isinstance(value, bytes) else value.encode()) for name, value in pairs]
+        self.hear(b"\n".join([data, *headers]))
 
 
 class RestClient(Client):
@@ -284,8 +294,8 @@ class RestClient(Client):
             response = await self._http.send(self._request(request))
         except httpx.TransportError as error:
             raise LostError(repr(error)) from error
-        self._hear(response)
-        self.heard += response.content
+        self._hear_call(response)
+        self.hear(response.content)
         self.answers.append((answer.__name__ if response.status_code == 200 else "Error", response.content))
         if response.status_code != 200:
             raise failure_in(response.content, response.status_code)
@@ -307,7 +317,7 @@ class RestClient(Client):
             raise LostError(repr(error)) from error
 
     async def _events(self, response: httpx.Response) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
-        self._hear(response)
+        self._hear_call(response)
         if response.status_code == 204:
             return
         if response.status_code != 200:
@@ -315,7 +325,7 @@ class RestClient(Client):
         assert response.headers["content-type"] == "text/event-stream"
         buffer = b""
         async for data in response.aiter_bytes():
-            self.heard += data
+            self.hear(data)
             *blocks, buffer = (buffer + data).split(b"\n\n")
             for block in blocks:
                 event = dict(line.split(": ", 1) for line in block.decode().splitlines())
@@ -347,10 +357,9 @@ class RestClient(Client):
             return self._http.build_request(verb, path, params=values, json=body, headers=headers)
         return self._http.build_request(verb, path, json=values, headers=headers)
 
-    def _hear(self, response: httpx.Response) -> None:
+    def _hear_call(self, response: httpx.Response) -> None:
         self.last_status = response.status_code
-        for name, value in response.headers.raw:
-            self.heard += name + b": " + value + b"\n"
+        self.hear(b"\n".join(name + b": " + value for name, value in response.headers.raw))
 
 
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

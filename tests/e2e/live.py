@@ -54,6 +54,7 @@ class Rummyd:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                start_new_session=True,  # a terminal of its own, as it were: see `interrupt`
             )
         banner = _banner(self._process)
         if "curl" not in banner:
@@ -77,6 +78,11 @@ class Rummyd:
         """Sends it a signal, waits for its end and gives its exit status."""
         process = self._running()
         process.send_signal(number)
+        return self.wait()
+
+    def interrupt(self) -> int:
+        """Ends it as Ctrl-C at its terminal does, which signals every process there; gives its exit status."""
+        os.killpg(self._running().pid, signal.SIGINT)
         return self.wait()
 
     def wait(self) -> int:

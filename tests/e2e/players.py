@@ -9,7 +9,9 @@ async with AsyncExitStack() as stack:
 
 import asyncio
 import random
+import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -47,12 +49,17 @@ def new_id() -> str:
 
 @dataclass
 class Match:
-    """A table whose seats are all taken. `acts` holds each answer of Act with the seat that it is for, in order."""
+    """A table whose seats are all taken.
+
+    `acts` holds each answer of Act with the seat that it is for, in order; `sent_at` when (`time.monotonic`) it was
+    asked for.
+    """
 
     name: str
     players: Sequence[Client]
     chance: random.Random = field(default_factory=lambda: random.Random(1))  # noqa: S311  a player
     acts: list[tuple[int, pb.ActResponse]] = field(default_factory=list)
+    sent_at: list[float] = field(default_factory=list)
 
     async def play(self, most: int = MOST_ACTS) -> View:
         """Plays until the match is over, or `most` actions, and gives the last view that a player has seen."""
@@ -67,10 +74,27 @@ class Match:
         player = self.players[view.turn]
         if not view.HasField("options"):
             view = (await player.get(self.name)).view
-        action = await self._choose(player, view)
-        acted = await player.act(self.name, [action], request_id=new_id(), expected_version=view.version)
+        actions = [await self._choose(player, view)]
+        if actions[0].HasField("lay_down") and self.chance.random() < 0.5:
+            actions += await self._discard_after(player, view, actions[0])
+        self.sent_at.append(time.monotonic())
+        acted = await player.act(self.name, actions, request_id=new_id(), expected_version=view.version)
         self.acts.append((view.turn, acted))
         return acted.view
+
+    async def _discard_after(self, player: Client, view: View, lay: Action) -> list[Action]:
+        """A discard to send along with a lay, where a dry run says that both together are allowed; else nothing."""
+        left = list((Counter(view.hand) - Counter(lay.lay_down.cards)).elements())
+        if not left:
+            return []
+        discard = Action(discard=Action.Discard(card=max(left, key=_dearness)))
+        try:
+            await player.act(self.name, [lay, discard], expected_version=view.version, validate_only=True)
+        except Failure as failure:
+            if failure.metadata.get("action") != "1":
+                raise  # the lay itself was listed as legal
+            return []
+        return [discard]
 
     async def _choose(self, player: Client, view: View) -> Action:
         """Lays what can be laid; else draws, mostly; else discards the dearest card."""

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import pytest
+from google.protobuf import json_format
 from rummy.v1.event_pb2 import EventBatch
 from rummy.v1.game_pb2 import Game
 from rummy.v1.view_pb2 import View
 
+from engine.replay import failures, read_replay
 from tests.e2e.clients import Client, GrpcClient, RestClient
 from tests.e2e.follower import Follower
 from tests.e2e.live import Rummyd
@@ -63,6 +65,7 @@ async def played_and_watched(server: Rummyd, game: Game, fronts: Sequence[str]) 
         agree_with_acts(match, seats)
         await agree_with_views(match, [*seats, spectators[0]], last)
         shuffles_are_proved(spectators[0].batches, spectators[0].snapshots[0])
+        await replays_come_to_the_same_end([watcher.client for watcher in spectators], match.name, last)
 
 
 def redacted(batch: EventBatch, seat: int) -> EventBatch:
@@ -125,6 +128,15 @@ def shuffles_are_proved(batches: Sequence[EventBatch], begun: Game) -> None:
             assert hashlib.sha256(seed).hexdigest() == expected[event.deal_ended.deal]
             proved += 1
     assert proved > 0
+
+
+async def replays_come_to_the_same_end(clients: Sequence[Client], name: str, last: View) -> None:
+    """Either front gives the match as a document, from which the engine plays it again to the same end."""
+    one, other = [await client.replay(name) for client in clients]
+    assert one == other
+    replay = read_replay(json_format.MessageToJson(one, always_print_fields_with_no_presence=True).encode())
+    assert failures(replay) == []
+    assert list(replay.scores) == list(last.result.scores)
 
 
 @pytest.mark.parametrize("fronts", FRONTS, ids=" and ".join)

@@ -15,7 +15,7 @@ from tests.e2e.conftest import Start
 from tests.e2e.live import LONGEST_S, Rummyd
 from tests.e2e.players import Match, client_of, game_of, sit_down, watching
 
-SHORT = game_of(2, hand_size=3)
+SHORT = game_of(2, hand_size=3, round_limit=5)
 ENDLESS = game_of(7, deals=10_000)
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
 
@@ -76,6 +76,10 @@ async def test_begins_with_a_snapshot(rummyd: Rummyd, played: Match, front: str)
         for after, epoch in [(0, ""), (0, game.epoch), (game.version + 1, ""), (1, "another")]:
             (message,) = await all_of(client, played.name, after=after, epoch=epoch)
             assert message.snapshot == game
+        if isinstance(client, RestClient):
+            client.last_event_id = f"another.{game.version}"
+            (message,) = await all_of(client, played.name, after=game.version)
+            assert message.snapshot == game
 
 
 @fronts
@@ -95,6 +99,19 @@ async def test_snapshot_then_every_version(rummyd: Rummyd, front: str) -> None:
         assert watcher.batches[1].events[1].HasField("match_started")
         assert watcher.batches[-1].events[-1].HasField("match_ended")
         assert watcher.batches[-1].version == (await client.get(game.name)).version
+
+
+async def test_many_watch_one_table(rummyd: Rummyd) -> None:
+    """However many watch a table, each is told every version."""
+    async with AsyncExitStack() as stack:
+        match = await sit_down(stack, rummyd, SHORT, ["grpc", "rest"])
+        clients = [await stack.enter_async_context(client_of(rummyd, front)) for front in ("grpc", "rest")]
+        watchers = [await stack.enter_async_context(watching(client, match.name)) for client in clients * 25]
+        last = await match.play()
+        for watcher in watchers:
+            await watcher.ended()
+            assert watcher.batches == watchers[0].batches
+            assert watcher.version == last.version
 
 
 @fronts

@@ -95,7 +95,7 @@ def test_a_refusal_that_is_not_the_expected_one_fails(tmp_path: Path, capsys: py
     [
         ({"rules": {"preset": "chess"}}, "X-1: rules: preset"),
         ({"rules": {"preset": "basic", "jokerz": 2}}, "X-1: rules: jokerz"),
-        ({"rules": {"preset": "basic", "deals": 0}}, "X-1: rules: target"),
+        ({"rules": {"preset": "basic", "set_max": 2}}, "X-1: rules: set_max"),
         ({"position": {"hands": ["9C 2C", "9X"]}}, "X-1: position.hands[1]: not a card: '9X'"),
         ({"position": {"hands": ["9C"], "hand": []}}, "$[0].position"),
         ({"position": {"hands": ["9C", "9D"], "phase": "sleep"}}, "$[0].position.phase"),
@@ -123,6 +123,12 @@ def test_a_malformed_case_is_named_with_its_place(
     """A case that cannot be read is told with the place in it, and the exit code is 2."""
     assert main([str(one(tmp_path, **changed))]) == 2
     assert place in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rules", [{"deals": 0}, {"idle_limit": 0}, {"hand_size": 40}, {"seats": [3, 4]}])
+def test_a_case_is_a_moment_of_a_deal(tmp_path: Path, rules: dict[str, object]) -> None:
+    """That a match by its rules had no end, too few cards, or other seats does not keep a case from running."""
+    assert main([str(one(tmp_path, rules={"preset": "basic", **rules}))]) == 0
 
 
 def test_a_path_without_cases_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, settings
 
-from engine.cards import deck
+from engine.cards import JOKER, deck
 from engine.deal import dealt, draw_count, first_player
 from engine.presets import PRESETS
 from engine.rules import RuleSet, hand_size_for, packs_for
@@ -58,6 +58,25 @@ def test_opening_draws_grow_by_one_from_the_first_player(round_: int, counts: li
     hands, rules = ["9C"] * 4, PRESETS["pool500"]
     turns = [position(rules, hands, dealer=1, turn=turn, round=round_) for turn in (2, 3, 0, 1)]
     assert [draw_count(state) for state in turns] == counts
+
+
+@pytest.mark.clause("P1")
+@pytest.mark.clause("P6")
+@pytest.mark.parametrize("preset", ["pool500", "pool300", "pool500-cutthroat"])
+def test_a_pool_game_is_dealt_from_two_packs_and_two_jokers(preset: str) -> None:
+    """Of 106 cards, two of them jokers, each of three players gets thirteen, and no card is turned up."""
+    state = deal(PRESETS[preset], 3)
+    cards = b"".join((*state.hands, state.stock, state.pile))
+    assert (len(cards), cards.count(JOKER), {cards.count(card) for card in range(JOKER)}) == (106, 2, {2})
+    assert ([len(hand) for hand in state.hands], state.pile) == ([13, 13, 13], b"")
+
+
+@pytest.mark.clause("B11")
+@pytest.mark.parametrize(("hand_size", "left"), [(None, 30), (10, 21)])
+def test_three_may_choose_ten_cards(hand_size: int | None, left: int) -> None:
+    """Three players are dealt seven cards each, or ten where their table has it so."""
+    state = deal(rules_of(hand_size=hand_size), 3)
+    assert ([len(hand) for hand in state.hands], len(state.stock)) == ([hand_size or 7] * 3, left)
 
 
 @pytest.mark.clause("P7")

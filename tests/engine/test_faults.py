@@ -59,6 +59,18 @@ def test_a_pool_is_not_multiplied() -> None:
     assert fields(rules_of("pool500", out_at_once=2)) == {("out_at_once", "CONFLICT")}
 
 
+@pytest.mark.clause("G8")
+@pytest.mark.parametrize("discard_draw", ["top", "any"])
+@pytest.mark.parametrize("top_free", [True, False])
+def test_a_match_and_its_deals_must_have_an_end(discard_draw: str, top_free: bool) -> None:
+    """Without target and deals no match would end, and without a limit no deal in which taking costs nothing."""
+    assert fields(rules_of("rummy500", target=0)) == {("target", "NO_END")}
+    free = rules_of("rummy500", discard_draw=discard_draw, top_free=top_free, idle_limit=0)
+    assert fields(free) == ({("idle_limit", "NO_END")} if top_free else set())
+    assert fields(rules_of(discard_draw=discard_draw, idle_limit=0)) == {("idle_limit", "NO_END")}
+    assert fields(rules_of(discard_draw=discard_draw, idle_limit=0, round_limit=9)) == set()
+
+
 def test_every_fault_is_named_at_once() -> None:
     """A rule set with several faults is refused with all of them."""
     bad = rules_of(deals=0, idle_limit=0, go_out="discard", discard="optional", jokers=9, set_max=2)
@@ -120,6 +132,8 @@ def test_a_faultless_rule_set_is_completed_from_its_own_fields(table: tuple[Rule
 
 
 @pytest.mark.clause("B1")
+@pytest.mark.clause("F1")
+@pytest.mark.clause("P1")
 @pytest.mark.parametrize(
     ("preset", "packs"), [("basic", [1, 1, 1, 1, 2, 2]), ("rummy500", [1, 1, 1, 2, 2, 2, 2]), ("pool500", [2, 2, 2])]
 )
@@ -129,6 +143,9 @@ def test_the_packs_go_by_the_number_of_players(preset: str, packs: list[int]) ->
 
 
 @pytest.mark.clause("B2")
+@pytest.mark.clause("B11")
+@pytest.mark.clause("F8")
+@pytest.mark.clause("P6")
 @pytest.mark.parametrize(
     ("preset", "options", "sizes"),
     [

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import shuffle
 from engine.cards import deck, text
 from engine.shuffle import commitment, order
 
@@ -57,6 +58,15 @@ def test_another_seed_is_another_order(one: bytes, other: bytes) -> None:
     assert sorted(order(one, cards)) == list(cards)
     assert (order(one, cards) == order(other, cards)) == (one == other)
     assert order(one, cards) != order(one, cards, renewal=1)
+
+
+@pytest.mark.clause("G6")
+@pytest.mark.parametrize(
+    ("limit", "words", "number"), [(3, [2**32 - 1, 5], 2), (3, [2**32 - 2], 2), (2, [2**32 - 1], 1)]
+)
+def test_words_that_would_favour_low_numbers_are_skipped(limit: int, words: list[int], number: int) -> None:
+    """A number below 3 is never made of the one word that would make 0 likelier than 1 and 2."""
+    assert shuffle._below(limit, iter(words)) == number
 
 
 def test_every_order_is_as_likely_as_every_other() -> None:

@@ -21,7 +21,7 @@ SEEDS = (bytes(SEED_SIZE), bytes(range(SEED_SIZE)))
 
 
 @given(tables(), seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @pytest.mark.clause("G1")
 def test_a_match_holds_together_after_every_action(table: Table, seed: int) -> None:
     """At every moment of a match the cards are exactly the pack, and nothing else in its state is broken."""

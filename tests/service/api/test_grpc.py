@@ -1,6 +1,7 @@
 """The gRPC front, over a real connection, before handlers of the tests' own."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -224,6 +225,31 @@ async def test_stream_whose_reader_stands_still_is_closed_when_it_goes() -> None
         await asyncio.wait_for(table.closed.wait(), 5)
 
 
+async def test_client_that_goes_while_it_is_written_to(caplog: pytest.LogCaptureFixture) -> None:
+    """A client that goes away in the middle of a message has given up its call, and no error is logged."""
+    table = Table()
+
+    async def flood(request: Message, caller: Caller) -> AsyncGenerator[Message]:
+        while True:
+            yield game_service_pb2.ObserveResponse(snapshot=game_pb2.Game(name=NAME, display_name="x" * 500))
+
+    table.observe = flood  # type: ignore[method-assign]
+    unhurried = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1), ("grpc.use_local_subchannel_pool", 1)]
+    server = GrpcServer(table.calls())
+    port = await server.start("127.0.0.1", 0)
+    with capture_logs() as lines:
+        for _ in range(20):
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=unhurried) as channel:
+                call = game_service_pb2_grpc.GameServiceStub(channel).Observe(
+                    game_service_pb2.ObserveRequest(name=NAME)
+                )
+                await call.read()
+                call.cancel()
+        await server.stop(10)
+    assert [line["code"] for line in lines] == ["CANCELLED"] * 20
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
 async def test_deadline_cancels_the_handler() -> None:
     """A call that is not answered before its deadline ends with DEADLINE_EXCEEDED, and so does the work for it."""
     table = Table()
@@ -290,6 +316,29 @@ async def test_health_is_what_it_was_told() -> None:
         await server.tell(healthy=False)
         assert (await asyncio.wait_for(watch.read(), 5)).status == unhealthy
         assert await seen() == {unhealthy}
+
+
+async def test_health_of_an_unknown_service() -> None:
+    """Of a service that is not there a check is NOT_FOUND, and a watch SERVICE_UNKNOWN."""
+    async with serving(Table()) as (_, channel):
+        stub = health_pb2_grpc.HealthStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stub.Check(health_pb2.HealthCheckRequest(service="rummy.v1.Whist"))
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+        watch = stub.Watch(health_pb2.HealthCheckRequest(service="rummy.v1.Whist"))
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+
+
+async def test_watches_of_health_do_not_hold_up_a_stop() -> None:
+    """A server that stops tells those who watch its health, and ends their watches without waiting out its grace."""
+    async with serving(Table()) as (server, channel):
+        await server.tell(healthy=True)
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
+        await server.tell(healthy=False)
+        await asyncio.wait_for(server.stop(600), 30)
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert await watch.read() is grpc.aio.EOF
 
 
 async def test_reflection_lists_every_service_and_describes_the_api() -> None:

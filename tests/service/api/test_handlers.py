@@ -18,7 +18,9 @@ from structlog.testing import capture_logs
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError
 from service.api.handlers import build_calls
+from service.games.act import LegalActions
 from service.games.desk import Desk
+from service.games.read import OpenTables
 from service.store import Options, Store
 
 METHODS = game_service_pb2.DESCRIPTOR.services_by_name["GameService"].methods_by_name
@@ -153,25 +155,44 @@ async def test_open_tables_are_listed_in_pages(api: Api) -> None:
     assert (len(found), set(found)) == (5, names)
 
 
-async def test_a_page_has_its_bounds(api: Api) -> None:
-    """Without a size a page has twenty tables, and with a size above a hundred it has no more than that."""
-    for _ in range(21):
-        await api.ask(pb.CreateGameRequest(game=Game(seat_count=2)))
-    page = await api.ask(pb.ListGamesRequest())
-    assert isinstance(page, pb.ListGamesResponse)
-    assert (len(page.games), bool(page.next_page_token)) == (20, True)
-    whole = await api.ask(pb.ListGamesRequest(page_size=2_000_000_000))
-    assert isinstance(whole, pb.ListGamesResponse)
-    assert (len(whole.games), whole.next_page_token) == (21, "")
+@pytest.mark.parametrize(("asked", "tables", "actions"), [(0, 20, 200), (7, 7, 7), (2_000_000_000, 100, 1000)])
+async def test_a_page_has_its_bounds(
+    api: Api, monkeypatch: pytest.MonkeyPatch, asked: int, tables: int, actions: int
+) -> None:
+    """Without a size a page is of a handy one, and with too great a size of the greatest that there is."""
+    sizes: list[int] = []
+
+    async def listed(desk: Desk, *, size: int, cursor: str) -> OpenTables:
+        sizes.append(size)
+        return OpenTables((), "")
+
+    async def legal(
+        desk: Desk, game: str, token: str, *, start: int, size: int, at_version: int | None
+    ) -> LegalActions:
+        sizes.append(size)
+        return LegalActions(1, (), more=False)
+
+    monkeypatch.setattr("service.api.handlers.read.list_open", listed)
+    monkeypatch.setattr("service.api.handlers.list_legal", legal)
+    await api.ask(pb.ListGamesRequest(page_size=asked))
+    await api.listed("games/any", None, page_size=asked)
+    assert sizes == [tables, actions]
 
 
 async def test_a_seat_is_given_with_its_token(api: Api) -> None:
-    """The answer to a join has the seat, its token, and the table as the seat sees it; seat 0 can be named, too."""
+    """The answer to a join has the seat, its token, and the table as the seat sees it."""
     game = await api.game(pb.CreateGameRequest(game=Game(seat_count=3)))
     joined = await api.join(game.name, seat=2)
     assert (joined.seat, joined.game.version, joined.game.seats[2].display_name) == (2, 2, "Ann")
+    assert (await api.join(game.name)).seat == 0
+
+
+async def test_seat_0_may_be_named(api: Api) -> None:
+    """To name seat 0 is not to name none: where it is taken the join is refused, though others are free."""
+    game = await api.game(pb.CreateGameRequest(game=Game(seat_count=3)))
     assert (await api.join(game.name, seat=0)).seat == 0
-    assert (await api.join(game.name)).seat == 1
+    with pytest.raises(ApiError, match="SEAT_TAKEN"):
+        await api.join(game.name, seat=0)
 
 
 async def test_a_token_opens_its_seats_view(api: Api) -> None:
@@ -287,6 +308,16 @@ async def test_a_stream_has_a_snapshot_batches_and_heartbeats(api: Api) -> None:
     assert isinstance(batch, pb.ObserveResponse)
     assert (first.snapshot.view.seat, first.snapshot.version, beat.heartbeat.version) == (1, 3, 3)
     assert (batch.batch.version, list(batch.batch.events[0].drew.cards)) == (4, [])
+
+
+async def test_a_stream_given_up_leaves_nothing_behind(api: Api) -> None:
+    """When the caller's stream is closed the watch below it has ended, not some time later."""
+    name, tokens = await api.playing()
+    stream = api.calls.stream(METHODS["Observe"], pb.ObserveRequest(name=name, after=2), Caller(tokens[0], "c", "test"))
+    await anext(stream)
+    assert api.desk.store.feed.load.watches == 1
+    await stream.aclose()
+    assert api.desk.store.feed.load.watches == 0
 
 
 async def test_a_stream_goes_on_after_a_version(api: Api) -> None:

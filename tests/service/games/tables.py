@@ -1,5 +1,6 @@
 """Tables to test with: opened, filled, and played at through the use cases."""
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -132,11 +133,18 @@ async def put_down(desk: Desk, table: Table, *events: TableEvent | Event, **chan
     return after
 
 
-def watching(
-    desk: Desk, game: str, token: str | None = None, *, after: int = 0, epoch: str = "", heartbeat_s: float = 5.0
+async def watching(
+    desk: Desk, game: str, token: str | None = None, *, after: int = 0, epoch: str = "", heartbeat_s: float = 60.0
 ) -> AsyncGenerator[Observed]:
-    """What a watcher is given; to be closed."""
-    return observe(desk, game, token, after=after, epoch=epoch, heartbeat_s=heartbeat_s)
+    """What a watcher is given; to be closed. To wait for ever is to fail."""
+    async with aclosing(observe(desk, game, token, after=after, epoch=epoch, heartbeat_s=heartbeat_s)) as items:
+        while True:
+            try:
+                async with asyncio.timeout(30):
+                    item = await anext(items)
+            except StopAsyncIteration:
+                return
+            yield item
 
 
 async def watched(

@@ -88,7 +88,7 @@ async def test_a_player_learns_what_he_draws(desk: Desk) -> None:
 
 
 async def test_nobody_learns_from_his_move_what_others_draw(desk: Desk) -> None:
-    """What follows from a move at once, such as a stand-in's draws and a new deal, is told as the mover may see it (G3)."""
+    """What follows from a move at once, a stand-in's draws or a new deal, is told as the mover may see it (G3)."""
     match = await playing(desk, 3, deals=2)
     await leave(desk, match.game, match.tokens[1], request_id="")
     dealt = drawn = 0

@@ -59,9 +59,24 @@ async def test_the_last_deal_is_shown_while_the_next_is_played(desk: Desk) -> No
     assert (await get(desk, match.game, None)).last_deal is None
     while (await match.state()).deal == 1:
         await match.move()
-    last_deal = (await get(desk, match.game, match.tokens[1])).last_deal
-    assert last_deal is not None
-    assert (last_deal.deal, len(last_deal.scores), len(last_deal.hands)) == (1, 2, 2)
+    for _ in range(3):
+        last_deal = (await get(desk, match.game, match.tokens[1])).last_deal
+        assert last_deal is not None
+        assert (last_deal.deal, len(last_deal.scores), len(last_deal.hands)) == (1, 2, 2)
+        await match.move()
+
+
+async def test_several_deals_may_end_at_once(desk: Desk) -> None:
+    """Where stand-ins play a deal from its start to its end that goes in one version, and the last deal is the last."""
+    match = await playing(desk, 3, hand_size=17, up_card=False, discard_draw="none", stock_empty="end_deal", deals=5)
+    for token in match.tokens[1:]:
+        await leave(desk, match.game, token, request_id="")
+    await match.move(any_legal)
+    acted = await match.move(any_legal)
+    assert [event.deal for event in acted.events if isinstance(event, DealEnded)] == [1, 2]
+    assert acted.seen.last_deal is not None
+    assert acted.seen.last_deal.deal == 2
+    assert (await match.turn())[0] == 0
 
 
 @pytest.mark.clause("G6")

@@ -11,13 +11,13 @@ from tests.service.api.rest.conftest import Backend
 
 
 async def test_health_says_that_the_process_lives(client: httpx.AsyncClient, backend: Backend) -> None:
-    """/healthz is 200 even where the process wants no traffic."""
+    """The path /healthz is 200 even where the process wants no traffic."""
     backend.ready = False
     assert (await client.get("/healthz")).status_code == 200
 
 
 async def test_readiness_is_what_the_process_says(client: httpx.AsyncClient, backend: Backend) -> None:
-    """/readyz is 200 or 503, asked anew each time."""
+    """The path /readyz is 200 or 503, asked anew each time."""
     assert (await client.get("/readyz")).status_code == 200
     backend.ready = False
     assert (await client.get("/readyz")).status_code == 503

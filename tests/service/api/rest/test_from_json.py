@@ -162,7 +162,7 @@ def test_protobufs_own_messages_have_their_own_forms() -> None:
     ],
 )
 def test_wide_numbers_and_bytes_are_read_as_proto3_writes_them(form: Any, text: str, value: object) -> None:
-    """64-bit integers may be strings, doubles may be infinite, and bytes are base64 of either alphabet."""
+    """Integers of 64 bits may be strings, doubles may be infinite, and bytes are base64 of either alphabet."""
     message = form()
     assert read(message, f'{{"value": {text}}}') == []
     assert message.value == value

@@ -162,7 +162,7 @@ async def test_a_path_of_bytes_that_are_no_url_is_refused(backend: Backend, name
 
 
 async def test_unknown_paths_and_verbs_have_the_body_of_every_error(client: httpx.AsyncClient) -> None:
-    """404 and 405 are in the form of AIP-193; the latter says what is allowed."""
+    """Answers of 404 and 405 are in the form of AIP-193; the latter says what is allowed."""
     assert reason(await client.get("/v1/nothing")) == "METHOD_NOT_FOUND"
     answer = await client.delete("/v1/games/a")
     assert (answer.status_code, answer.headers["allow"], reason(answer)) == (405, "GET", "METHOD_NOT_FOUND")

@@ -45,7 +45,7 @@ def test_maps_wide_numbers_and_protobufs_own_messages_are_written_so_too(message
 
 @given(messages(Color.DESCRIPTOR))
 def test_numbers_of_32_bits_are_written_short(message: Any) -> None:
-    """0.1 in 32 bits is 0.1, not 0.10000000149011612."""
+    """One tenth in 32 bits is written 0.1, not 0.10000000149011612."""
     assert json.loads(to_json(message)) == json_format.MessageToDict(message, always_print_fields_with_no_presence=True)
 
 

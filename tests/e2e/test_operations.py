@@ -1,0 +1,184 @@
+"""What operators see of a live server: how it stops, what it logs and counts, and how it does without its Redis."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from urllib.parse import urljoin
+
+import httpx
+import pytest
+from rummy.v1 import game_service_pb2 as pb
+
+from service.embedded import EmbeddedRedis
+from tests import servers
+from tests.e2e.clients import Client, Failure, LostError
+from tests.e2e.conftest import Start
+from tests.e2e.live import LONGEST_S, Rummyd
+from tests.e2e.players import DRAW, client_of, game_of, sit_down, watching
+
+fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
+
+
+@contextmanager
+def frozen(redis: EmbeddedRedis) -> Iterator[None]:
+    """A Redis that stands still meanwhile: it takes what is sent to it, and says nothing."""
+    with servers.client(redis.url) as client:
+        pid = int(client.info("server")["process_id"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+async def becomes(url: str, wanted: str) -> None:
+    """Waits until an address answers with a line like this."""
+    async with asyncio.timeout(LONGEST_S), httpx.AsyncClient() as http:
+        while not re.search(wanted, (response := await http.get(url)).text, re.MULTILINE):
+            assert response.status_code in (200, 503)
+            await asyncio.sleep(0.05)
+
+
+async def test_control_c_stops_it_cleanly(start: Start) -> None:
+    """Ctrl-C, with calls and streams under way, and Redis at the same terminal, ends with 0 and no word of trouble."""
+    server = start()
+    async with AsyncExitStack() as stack:
+        match = await sit_down(stack, server, game_of(2), ["grpc", "rest"])
+        watchers = [await stack.enter_async_context(watching(player, match.name)) for player in match.players]
+        await match.play(4)
+        playing = asyncio.create_task(match.play())
+        assert await asyncio.to_thread(server.interrupt) == 0
+        for watcher in watchers:
+            with pytest.raises(Failure) as caught:
+                await watcher.ended()
+            assert caught.value.reason == "SERVER_DRAINING"
+        with pytest.raises((Failure, LostError)):
+            await playing
+    entries = [json.loads(line) for line in server.log()]
+    assert [entry["event"] for entry in entries if entry["event"] != "call"][-1] == "stopped"
+    assert {entry["level"] for entry in entries} <= {"info", "warning"}
+
+
+@fronts
+async def test_each_call_is_one_line_of_json(start: Start, front: str) -> None:
+    """The log has one line of JSON for each call: method, front, code, how long it took, and what it was about."""
+    server = start()
+    async with client_of(server, front) as client:
+        game = await client.create(game_of(2))
+        joined = await client.join(game.name)
+        with pytest.raises(Failure):
+            await client.act(game.name, [DRAW])
+        with pytest.raises(Failure):
+            await client.get("games/A")
+        async with client.observe(game.name) as stream:
+            await stream.next()
+        await becomes(
+            server.metrics, rf'^rummyd_calls_total{{code="CANCELLED",front="{front}",method=".*Observe"}} 1.0'
+        )
+    lines = [json.loads(line) for line in server.log()]
+    calls = [line for line in lines if line["event"] == "call"]
+    service = "rummy.v1.GameService"
+    assert [(call["method"], call["code"], call.get("reason"), call.get("version")) for call in calls] == [
+        (f"{service}.CreateGame", "OK", None, 1),
+        (f"{service}.JoinGame", "OK", None, 2),
+        (f"{service}.Act", "FAILED_PRECONDITION", "GAME_NOT_STARTED", 2),
+        (f"{service}.GetGame", "INVALID_ARGUMENT", "INVALID_FIELD", None),
+        (f"{service}.Observe", "CANCELLED", None, None),
+    ]
+    assert {call["front"] for call in calls} == {front}
+    assert [call.get("game") for call in calls] == [game.name, game.name, game.name, None, game.name]
+    assert calls[1]["seat"] == joined.seat
+    assert len({call["call_id"] for call in calls}) == len(calls)
+    assert all(0 <= call["duration_ms"] < LONGEST_S * 1000 for call in calls)
+
+
+async def test_metrics_count_what_happens(start: Start) -> None:
+    """`/metrics` counts calls by method, front and code, acts by game and outcome, and the streams open now."""
+    server = start()
+    async with AsyncExitStack() as stack:
+        match = await sit_down(stack, server, game_of(2, "rummy500"), ["grpc", "rest"])
+        async with AsyncExitStack() as watched:
+            for player in match.players:
+                await watched.enter_async_context(watching(player, match.name))
+            for front in ("grpc", "rest"):
+                await becomes(server.metrics, rf'^rummyd_open_streams{{front="{front}",method=".*Observe"}} 1.0')
+        for front in ("grpc", "rest"):
+            await becomes(server.metrics, rf'^rummyd_open_streams{{front="{front}",method=".*Observe"}} 0.0')
+        await match.play(12)
+        with pytest.raises(Failure):
+            await match.players[1].act(match.name, [DRAW, DRAW])
+        async with httpx.AsyncClient() as http:
+            shown = (await http.get(server.metrics)).text
+    counted = {
+        name: float(number) for name, number in re.findall(r"^(rummyd_\w+_total\{.*\}) (.*)$", shown, re.MULTILINE)
+    }
+
+    def acts(front: str, code: str) -> float:
+        return counted.get(f'rummyd_calls_total{{code="{code}",front="{front}",method="rummy.v1.GameService.Act"}}', 0)
+
+    by_seat = Counter(seat for seat, _ in match.acts)
+    assert (acts("grpc", "OK"), acts("rest", "OK")) == (by_seat[0], by_seat[1])
+    assert acts("rest", "INVALID_ARGUMENT") == 1
+    assert counted['rummyd_acts_total{outcome="accepted",preset="rummy500"}'] == len(match.acts)
+    assert "rummyd_ready 1.0" in shown
+
+
+@fronts
+@pytest.mark.parametrize("how", ["dead", "silent"])
+async def test_without_redis_calls_fail_soon(start: Start, embedded_redis: EmbeddedRedis, front: str, how: str) -> None:
+    """While Redis is dead or silent calls fail soon, and readiness says so; streams stay, and go on afterwards."""
+    server = start("--redis-timeout-seconds", "0.5", "--heartbeat-seconds", "0.2", redis_url=embedded_redis.url)
+    async with AsyncExitStack() as stack:
+        client, spectator = [await stack.enter_async_context(client_of(server, front)) for _ in range(2)]
+        name = (await client.create(game_of(2))).name
+        stream = await stack.enter_async_context(spectator.observe(name))
+        assert (await stream.next()).snapshot.version == 1
+        await becomes(f"{server.rest}/readyz", '^.*"ready"')
+        if how == "dead":
+            await asyncio.to_thread(embedded_redis.kill)
+            await all_fail_soon(server, client, name)
+            await asyncio.to_thread(embedded_redis.start)
+        else:
+            with frozen(embedded_redis):
+                await all_fail_soon(server, client, name)
+        await becomes(f"{server.rest}/readyz", '^.*"ready"')
+        joined = await client.join(name)
+        async with asyncio.timeout(LONGEST_S):
+            message = pb.ObserveResponse()
+            while not message.HasField("batch"):
+                message = await stream.next()
+                assert not message.HasField("snapshot")
+        assert message.batch.version == joined.game.version == 2
+
+
+async def all_fail_soon(server: Rummyd, client: Client, name: str) -> None:
+    """Every kind of call is UNAVAILABLE long before its client would give up, while the process says it is alive."""
+    for call in (client.get(name), client.create(game_of(2)), client.join(name), client.games()):
+        start = time.monotonic()
+        with pytest.raises(Failure) as caught:
+            await call
+        assert (caught.value.code, caught.value.reason) == ("UNAVAILABLE", "STORE_UNAVAILABLE")
+        assert time.monotonic() - start < 10
+    await becomes(f"{server.rest}/readyz", "not ready")
+    async with httpx.AsyncClient(base_url=server.rest) as http:
+        refused = await http.get(f"/v1/{name}")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert (await http.get("/healthz")).status_code == 200
+
+
+async def test_the_docs_need_no_other_server(rummyd: Rummyd) -> None:
+    """The page of the docs is made of files of this server alone."""
+    async with httpx.AsyncClient(follow_redirects=True) as http:
+        page = await http.get(f"{rummyd.rest}/docs")
+        links = [link for link in re.findall(r'(?:src|href)="([^"]+)"', page.text) if not link.startswith("data:")]
+        assert len(links) >= 2
+        for link in links:
+            url = urljoin(str(page.url), link)
+            assert url.startswith(rummyd.rest)
+            assert (await http.get(url)).status_code == 200
