@@ -41,7 +41,7 @@ async def tables_expire(folder: Path, scale: Scale) -> Figures:
             for half in range(2):
                 await _play(ours.any, scale.churn // 2, half, figures)
                 await _expired(redis.url, at_once=scale is SHORT)
-                used.append(_memory_of(server.pid))
+                used.append(memory_of(server.pid))
     first, second = used
     assert second <= first * GROWTH, f"memory grew from {first:,} to {second:,} bytes"
     figures.broken |= {"keys left in Redis": 0, "MiB after one half": first >> 20, "MiB after both": second >> 20}
@@ -80,7 +80,7 @@ async def _expired(url: str, *, at_once: bool) -> None:
         assert commands.dbsize() <= 2 * 16, "the indexes of the shards are more than they can be"
 
 
-def _memory_of(pid: int) -> int:
+def memory_of(pid: int) -> int:
     """The resident memory of a process, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(re.findall(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)[0]) * 1024
