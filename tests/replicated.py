@@ -117,15 +117,19 @@ class Trio(Servers):
     sentinels: list[int] = field(default_factory=list)
 
     def _taken_over(self) -> bool:
-        (port,) = self.masters()
-        return self.nodes[port] not in self.dead and self._role(port)["role"] == "master"
+        (named,) = self.masters()
+        agreed = all(self._named_by(port) == named for port in self.sentinels)
+        return agreed and self.nodes[named] not in self.dead and self._role(named)["role"] == "master"
 
     def _replicas(self) -> int:
         return 2
 
     def masters(self) -> list[int]:
         """The one that the Sentinels name."""
-        return [int(_ask(self.sentinels[0], "SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)[1])]
+        return [self._named_by(self.sentinels[0])]
+
+    def _named_by(self, sentinel: int) -> int:
+        return int(_ask(sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)[1])
 
     def settle(self) -> None:
         super().settle()

@@ -36,11 +36,15 @@ class Truth:
     requests: Mapping[str, int]
 
 
-def faults(record: TableRecord, truth: Truth) -> list[str]:
-    """A sentence for each promise that was not kept to the clients of the table."""
+def faults(record: TableRecord, truth: Truth, *, forked: bool = False) -> list[str]:
+    """A sentence for each promise that was not kept to the clients of the table.
+
+    `forked`: a master has failed over, so that watchers may have been told of commits that no replica had, and that
+    were never acknowledged. Then they are held to the versions alone, and may be shown the table again.
+    """
     found = [*record.faults, *_versions(truth), *_asks(record, truth), *_ownership(record, truth)]
     for watched in record.watched:
-        found += _watched(watched, truth)
+        found += _followed(watched, truth) if forked else _watched(watched, truth)
     return [f"{record.name}: {fault}" for fault in (*found, *_play(truth))]
 
 
@@ -106,6 +110,17 @@ def _watched(watched: Watched, truth: Truth) -> Iterator[str]:
         return
     differing = [batch.version for batch, other in zip(expected, others, strict=True) if batch != other]
     yield f"{who} was told otherwise than the history says of versions {differing}"
+
+
+def _followed(watched: Watched, truth: Truth) -> Iterator[str]:
+    """As `_watched`, where what was told may have been lost: no version is left out, up to the last one."""
+    version = 0
+    for told in watched.told:
+        if not isinstance(told, Game) and told.version != version + 1:
+            yield f"a watcher was told of version {told.version} after {version}"
+        version = told.version
+    if version != truth.table.version:
+        yield f"a watcher was told up to version {version}; the table is at {truth.table.version}"
 
 
 def _play(truth: Truth) -> Iterator[str]:

@@ -123,18 +123,18 @@ async def rolling_restart(folder: Path, scale: Scale) -> Figures:
 
 
 async def sentinel_failover(folder: Path, scale: Scale) -> Figures:
-    """The master of a Sentinel trio is killed, again and again; every act is confirmed by a replica."""
-    with sentinel_trio() as redis:
-        return await _failovers("Failover of a Sentinel trio, one replica waited for", redis, folder, scale)
+    """The master of a Sentinel trio is killed, again and again; every act is confirmed by both replicas."""
+    with sentinel_trio(folder) as redis:
+        return await _failovers("Failover of a Sentinel trio, both replicas waited for", redis, folder, scale, 2)
 
 
 async def cluster_failover(folder: Path, scale: Scale) -> Figures:
     """A master of a cluster of three masters and three replicas is killed, again and again; as with Sentinel."""
     with cluster_of_six() as redis:
-        return await _failovers("Failover in a Cluster of 3 + 3, one replica waited for", redis, folder, scale)
+        return await _failovers("Failover in a Cluster of 3 + 3, one replica waited for", redis, folder, scale, 1)
 
 
-async def _failovers(name: str, redis: Servers, folder: Path, scale: Scale) -> Figures:
+async def _failovers(name: str, redis: Servers, folder: Path, scale: Scale, replicas: int) -> Figures:
     fails = 0
 
     async def fail_on() -> None:
@@ -146,8 +146,8 @@ async def _failovers(name: str, redis: Servers, folder: Path, scale: Scale) -> F
                 await asyncio.to_thread(redis.fail)
                 await asyncio.to_thread(redis.heal)
 
-    async with fleet(folder, redis.url, "--redis-replicas", "1") as ours:
-        figures = await under_load(name, ours, redis.url, scale, fail_on)
+    async with fleet(folder, redis.url, "--redis-replicas", str(replicas)) as ours:
+        figures = await under_load(name, ours, redis.url, scale, fail_on, forked=True)
         figures.broken["masters killed"] = fails
         return figures
 
@@ -181,7 +181,13 @@ async def stale_failover(folder: Path, scale: Scale, replicas: int) -> Figures:
 
 
 async def under_load(
-    name: str, ours: Fleet, redis_url: str, scale: Scale, break_things: Callable[[], Awaitable[None]]
+    name: str,
+    ours: Fleet,
+    redis_url: str,
+    scale: Scale,
+    break_things: Callable[[], Awaitable[None]],
+    *,
+    forked: bool = False,
 ) -> Figures:
     """Plays match after match at so many tables for as long as things are broken; then checks them all.
 
@@ -202,7 +208,7 @@ async def under_load(
             group.create_task(table_after_table(number))
         await break_things()
         over.set()
-    await check(figures, redis_url)
+    await check(figures, redis_url, forked=forked)
     return figures
 
 
@@ -214,15 +220,15 @@ async def _seconds(scale: Scale) -> AsyncIterator[Callable[[], bool]]:
     yield lambda: loop.time() < end
 
 
-async def check(figures: Figures, redis_url: str) -> None:
-    """Holds all that was told to all that is stored."""
+async def check(figures: Figures, redis_url: str, *, forked: bool) -> None:
+    """Holds all that was told to all that is stored; see `faults`."""
     found: list[str] = []
     store = await Store.connect(redis_url)
     try:
         for record in figures.records:
             truth = await truth_of(store, redis_url, record.game)
             figures.lost += len(lost(record, truth))
-            found += faults(record, truth)
+            found += faults(record, truth, forked=forked)
     finally:
         await store.close()
     assert not found, f"{len(found)} promises broken:\n" + "\n".join(found[:20])
