@@ -12,14 +12,18 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
 PROJECT := $(VENV)/.project-installed
 DEV := $(VENV)/.dev-installed
+BENCH := .venv-bench
+BENCH_BIN := $(BENCH)/bin
+BENCHED := $(BENCH)/.bench-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	--upgrade --custom-compile-command "make lock" --extra embedded --extra client pyproject.toml
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	--upgrade --custom-compile-command "make lock"
+LOCK = $(COMPILE) --extra embedded --extra client pyproject.toml
 
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos soak cases lint format proto baseline lock clean
+.PHONY: help run demo test chaos soak cases bench lint format proto baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -42,6 +46,9 @@ soak: $(DEV) ## Count moves by the million and play matches by the ten thousand 
 
 cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 	@$(BIN)/python -m engine.cases $(CASES)
+
+bench: $(BENCHED) ## Measure the engine beside RLCard and OpenSpiel, in an environment of its own (ARGS="--help")
+	@$(BENCH_BIN)/python -m bench.engine $(ARGS)
 
 lint: $(DEV) ## Check style, types, layers and protos; changes nothing, needs no network
 	$(BIN)/ruff check
@@ -66,9 +73,10 @@ baseline: $(DEV) ## At a release: what later protos must stay compatible with
 lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
 	$(LOCK) --group dev -o requirements-dev.lock
 	$(LOCK) --group build --constraint requirements-dev.lock -o requirements.lock
+	$(COMPILE) --constraint requirements.lock --group bench -o requirements-bench.lock
 
 clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.
@@ -92,4 +100,12 @@ $(PROJECT): pyproject.toml $(RUNTIME)
 $(DEV): requirements-dev.lock $(PROJECT)
 	@echo "Installing what tests and lint need (requirements-dev.lock)"
 	@$(PIP) install $(if $(wildcard $@),--quiet) --require-hashes --only-binary :all: -r requirements-dev.lock
+	@touch $@
+
+$(BENCHED): requirements.lock requirements-bench.lock | $(BIN)/python
+	@echo "Making $(BENCH), with what the engine is measured beside (requirements-bench.lock)"
+	@$(BIN)/python -m venv --clear $(BENCH)
+	@$(BENCH_BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements.lock
+	@$(BENCH_BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
+		--no-binary rlcard --no-build-isolation -r requirements-bench.lock
 	@touch $@

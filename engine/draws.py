@@ -62,9 +62,10 @@ def takes(state: State, seat: int) -> list[int]:
     """The depths to which the seat to move may take the pile."""
     if state.rules.discard_draw is DiscardDraw.NONE:
         return []
-    deepest = len(state.pile[-1:] if state.rules.discard_draw is DiscardDraw.TOP else state.pile)
-    depths = range(1, deepest + 1)
-    return [count for count in depths if not _owes(state.rules, count) or _takeable(state, seat, count)]
+    depths = range(1, len(state.pile[-1:] if state.rules.discard_draw is DiscardDraw.TOP else state.pile) + 1)
+    if not state.rules.use_taken:
+        return [*depths]
+    return [count for count in depths if _takeable(state, seat, count)]
 
 
 def stuck(state: State) -> bool:

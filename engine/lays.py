@@ -168,7 +168,8 @@ def _check_swap(state: State, seat: int, lay: SwapJoker) -> Placed:
 def _fair(state: State, seat: int, cards: bytes, placed: Placed) -> Placed:
     """The lay of cards that have the right shape, with what is owed after it."""
     _uses_taken(state, cards)
-    placed = placed._replace(owed_jokers=max(0, state.owed_jokers - cards.count(JOKER)))
+    if state.owed_jokers:
+        placed = placed._replace(owed_jokers=max(0, state.owed_jokers - cards.count(JOKER)))
     if not _jokers_playable(state, seat, placed):
         text_ = "the joker swapped in could then not be played in this turn"
         raise Refused(Reason.JOKER_NOT_PLAYED, text_, clause="B7", field="joker_swap", cards="JK")

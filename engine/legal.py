@@ -12,7 +12,7 @@ from engine.deal import first_player
 from engine.draws import check_draw, check_no_draw, check_take, may_do_neither, may_draw, takes
 from engine.errors import Reason, Refused
 from engine.lays import Placed, check_lay, possible_lays
-from engine.rules import Discarding
+from engine.rules import Discarding, GoOut, JokerSwap
 from engine.state import Phase, State
 
 __all__ = ["check", "discards", "is_legal", "legal_actions"]
@@ -60,7 +60,7 @@ def legal_actions(state: State, seat: int) -> Iterator[Action]:
         yield from map(Take, takes(state, seat))
     elif state.phase is Phase.PLAY:
         lays = possible_lays(state, seat, state.taken[0] if state.owed else None)
-        yield from (lay for lay in lays if is_legal(state, seat, lay))
+        yield from lays if _unbound(state) else (lay for lay in lays if is_legal(state, seat, lay))
         yield from map(Discard, discards(state, seat))
         if not _indebted(state) and _may_keep_all(state, seat):
             yield Pass()
@@ -121,6 +121,12 @@ def _barred(state: State, hand: bytes) -> bytes:
     if not state.taken or not state.rules.discard_differs or not hand.translate(None, state.taken):
         return b""
     return state.taken
+
+
+def _unbound(state: State) -> bool:
+    """Whether a lay has but to be of a right shape: nothing is owed or will be, and the last card may go in any way."""
+    rules = state.rules
+    return not _indebted(state) and rules.go_out is GoOut.FREE and rules.joker_swap is not JokerSwap.SAME_TURN
 
 
 def _indebted(state: State) -> bool:

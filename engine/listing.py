@@ -20,9 +20,7 @@ __all__ = ["all_extensions", "all_melds"]
 def all_melds(rules: RuleSet, hand: bytes, using: int | None = None) -> Iterator[Reading]:
     """Every new meld that the hand can make; with `using`, only those that hold that card."""
     natural, jokers = None if using == JOKER else using, hand.count(JOKER)
-    ranks = hand.translate(_RANKS, _JOKERS)
-    wanted = set(ranks) if natural is None else {natural % 13}
-    for rank in sorted([rank for rank in wanted if ranks.count(rank) >= rules.set_min - jokers]):
+    for rank in _ranks(rules, hand, jokers) if natural is None else [natural % 13]:
         same = hand.translate(None, _BUT_RANK[rank])
         for cards in _bags(same, rules.set_min, set_limit(rules), distinct=rules.distinct_suits, least_naturals=1):
             if using is None or using in cards:
@@ -72,6 +70,15 @@ def _bags(cards: bytes, least: int, most: int, *, distinct: bool, least_naturals
             bag = b"".join(bytes([card]) * count for card, count in zip(naturals, taken, strict=True))
             found += [bag + _JOKERS * wild for wild in range(max(0, least - size), min(jokers, most - size) + 1)]
     return tuple(found)
+
+
+def _ranks(rules: RuleSet, hand: bytes, jokers: int) -> list[int]:
+    """Each rank (0-12) of which the smallest set would lack no more naturals than there are jokers."""
+    ranks = hand.translate(_RANKS, _JOKERS)
+    each = set(ranks)
+    if len(hand) - len(each) + 1 < rules.set_min:
+        return []  # even if all that are there more than once were of one rank
+    return sorted([rank for rank in each if ranks.count(rank) >= rules.set_min - jokers])
 
 
 def _lows(rules: RuleSet, hand: bytes, jokers: int) -> list[tuple[int, int]]:

@@ -68,7 +68,7 @@ def shown_points(rules: RuleSet, melds: tuple[Meld, ...], seat: int) -> int:
 
 def out_seats(state: State) -> tuple[int, ...]:
     """The seats that have no card left: they are out."""
-    return tuple([seat for seat, hand in enumerate(state.hands) if not hand])
+    return tuple(seat for seat, hand in enumerate(state.hands) if not hand)
 
 
 def _scored_cards(state: State, end: DealEnd) -> tuple[DealResult, int]:

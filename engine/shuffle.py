@@ -39,7 +39,10 @@ def commitment(seed: bytes) -> bytes:
 
 def _below(limit: int, words: Iterator[int]) -> int:
     fair = 2**32 // limit * limit
-    return next(word for word in words if word < fair) % limit
+    for word in words:
+        if word < fair:
+            return word % limit
+    raise AssertionError("the words do not end")
 
 
 def _words(seed: bytes, label: bytes) -> Iterator[int]:

@@ -227,12 +227,11 @@ def _laid(state: State, seat: int, placed: Placed) -> Step:
 
 def _discarded(state: State, seat: int, card: int) -> Step:
     hand = take_out(state.hands[seat], [card])
-    last = bytearray(state.last_discards)
+    then = replace(state, hands=_with_hand(state, seat, hand), pile=state.pile + bytes([card]))
     if not hand:
+        last = bytearray(state.last_discards)
         last[seat] = card
-    then = replace(
-        state, hands=_with_hand(state, seat, hand), pile=state.pile + bytes([card]), last_discards=bytes(last)
-    )
+        then = replace(then, last_discards=bytes(last))
     return end_turn(then, Discarded(seat, card))
 
 
@@ -243,4 +242,6 @@ def _voided(state: State, seat: int) -> Step:
 
 
 def _with_hand(state: State, seat: int, hand: bytes) -> tuple[bytes, ...]:
-    return (*state.hands[:seat], hand, *state.hands[seat + 1 :])
+    hands = list(state.hands)
+    hands[seat] = hand
+    return tuple(hands)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from engine.deal import first_player
 from engine.draws import stuck
 from engine.events import DealEnd, DealEnded, Event, MatchEnded, SeatOut, TurnStarted
-from engine.scoring import match_result, out_seats, scored
+from engine.scoring import match_result, scored
 from engine.state import Phase, State, Step
 
 __all__ = ["begin_turn", "end_deal", "end_turn"]
@@ -51,8 +51,8 @@ def end_deal(state: State, end: DealEnd, *before: Event) -> Step:
 
 def _next_turn(state: State, *before: Event) -> Step:
     """The next seat that is neither out nor void, clockwise; on the way there a round may end."""
-    out = out_seats(state)
-    playing = [seat for seat in range(len(state.hands)) if seat not in out and seat not in state.voided]
+    out = not all(state.hands)
+    playing = [seat for seat, hand in enumerate(state.hands) if hand and seat not in state.voided]
     if not playing:
         return end_deal(state, DealEnd.OUT if out else DealEnd.VOIDED, *before)
     first, seat = first_player(state), state.turn
@@ -61,7 +61,7 @@ def _next_turn(state: State, *before: Event) -> Step:
         if seat == first:
             idle = 0 if state.busy else state.idle + 1
             state = replace(state, idle=idle, busy=False)
-            end = _end_of_round(state, bool(out))
+            end = _end_of_round(state, out)
             if end:
                 return end_deal(state, end, *before)
             state = replace(state, round=state.round + 1)

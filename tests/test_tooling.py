@@ -10,7 +10,7 @@ import pytest
 from tools import protos
 
 ROOT = Path(__file__).parent.parent
-LOCKS = ["requirements.lock", "requirements-dev.lock"]
+LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock"]
 LONGEST_FUNCTION = 60
 LONGEST_MODULE = 400
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -36,7 +36,7 @@ def pinned(lock: str) -> dict[str, str]:
 def test_every_requirement_is_pinned_with_hashes(lock: str) -> None:
     """Each requirement in a lock names one version and the hashes of its files."""
     requirements = pinned(lock)
-    assert len(requirements) > 20
+    assert len(requirements) > 9
     assert [head for head, entry in requirements.items() if "==" not in head or "--hash=sha256:" not in entry] == []
 
 
@@ -55,12 +55,14 @@ def test_every_function_fits_a_screen() -> None:
     """No function is longer than a screen and no module longer than a few."""
     long = [
         f"{name}:{node.lineno} {node.name}"
-        for name, text in modules("engine", "service", "clients", "tests", "tools")
+        for name, text in modules("bench", "engine", "service", "clients", "tests", "tools")
         for node in functions(text)
         if (node.end_lineno or node.lineno) - node.lineno >= LONGEST_FUNCTION
     ]
     long += [
-        name for name, text in modules("engine", "service", "clients", "tools") if text.count("\n") > LONGEST_MODULE
+        name
+        for name, text in modules("bench", "engine", "service", "clients", "tools")
+        if text.count("\n") > LONGEST_MODULE
     ]
     assert long == []
 

@@ -11,7 +11,7 @@ from rummy.v1.replay_pb2 import Replay
 
 from service.store import Store, Table
 from tests.e2e.clients import Client, Failure, Heard
-from tests.e2e.conftest import Start
+from tests.e2e.live import Rummyd
 from tests.e2e.players import DRAW, Match, client_of, game_of, new_id, watching
 
 GAMES: dict[str, dict[str, object]] = {
@@ -24,6 +24,13 @@ GAMES: dict[str, dict[str, object]] = {
 CARD = re.compile(r"(?<![\w-])([A2-9TJQK][CDHS]|JK)(?![\w-])")
 
 
+@pytest.fixture(scope="module")
+def talkative(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rummyd]:
+    """A server that logs all that it can."""
+    with Rummyd(tmp_path_factory.mktemp("talkative"), "--log-level", "debug", redis_url=redis_url) as server:
+        yield server
+
+
 def forms(secret: bytes) -> Iterator[bytes]:
     """The beginning of a secret in each form in which it could be sent."""
     yield secret[:8]
@@ -34,11 +41,10 @@ def forms(secret: bytes) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("preset", GAMES)
-async def test_no_secret_is_told(start: Start, redis_url: str, preset: str) -> None:
+async def test_no_secret_is_told(talkative: Rummyd, redis_url: str, preset: str) -> None:
     """Seeds before their deal ends, others' tokens, and what tokens are made of are in no byte that anybody hears."""
-    server = start("--log-level", "debug", redis_url=redis_url)
     async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(client_of(server, front)) for front in ("grpc", "rest") * 3]
+        clients = [await stack.enter_async_context(client_of(talkative, front)) for front in ("grpc", "rest") * 3]
         players, strangers = clients[:3], clients[3:]
         name = (await strangers[0].create(game_of(3, preset, **GAMES[preset]))).name
         request_ids = [new_id() for _ in players]
@@ -54,7 +60,7 @@ async def test_no_secret_is_told(start: Start, redis_url: str, preset: str) -> N
             await watcher.ended()
         replay = await strangers[0].replay(name)
         async with httpx.AsyncClient() as http:
-            metrics = (await http.get(server.metrics)).text
+            metrics = (await http.get(talkative.metrics)).text
     seeds_come_after_their_deals(match, replay, clients)
     for client in clients:
         for secret in (table.secret, *(seat.token_hash for seat in table.seats)):
@@ -64,9 +70,9 @@ async def test_no_secret_is_told(start: Start, redis_url: str, preset: str) -> N
         assert_unheard((str(player.token)[4:].encode() for player in players), after_joining)
     assert_unheard([strangers[-1].token.encode()], strangers[-1].heard)
     operators_are_told_no_more(
-        server.log(), metrics, name, [*request_ids, *(str(client.token) for client in clients[:3])]
+        talkative.log(), metrics, name, [*request_ids, *(str(client.token) for client in clients[:3])]
     )
-    said = "\n".join([*server.log(), metrics]).encode(errors="replace")
+    said = "\n".join([*talkative.log(), metrics]).encode(errors="replace")
     for secret in (*map(bytes.fromhex, replay.seeds), table.secret):
         assert not [form for form in forms(secret) if form in said]
 
