@@ -23,7 +23,7 @@ LOCK = $(COMPILE) --extra embedded --extra client pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test soak cases bench lint format proto baseline lock clean
+.PHONY: help run demo test chaos soak cases bench lint format proto baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -37,6 +37,9 @@ demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both (GA
 
 test: $(DEV) ## Run the tests (ARGS goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
+
+chaos: $(DEV) ## Kill servers and Redis under load, and write the figures into docs/operations.md (some ten minutes)
+	$(BIN)/python -m tests.chaos $(ARGS)
 
 soak: $(DEV) ## Count moves by the million and play matches by the ten thousand (SOAK=quick: a hundredth)
 	@$(BIN)/python -m tools.soak $(if $(filter quick,$(SOAK)),--quick) $(ARGS)

@@ -72,7 +72,7 @@ def _stop_signal() -> asyncio.Event:
 
 def _announce(at: Addresses) -> None:
     """Says on stdout where the server is to be found, and how to create a table."""
-    rest = f"http://{_url_host(*at.rest)}"
+    rest = f"{'https' if at.tls else 'http'}://{_url_host(*at.rest)}"
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold]rummyd {version('rummyd')}[/bold] runs; Ctrl-C stops it")
     for name, where in (

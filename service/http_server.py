@@ -3,6 +3,7 @@
 import asyncio
 import math
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -23,9 +24,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class HttpServer:
-    """A server that runs until `stop`. `port` is where it listens; `task` ends with it."""
+    """A server that runs until `stop`; with `tls`, of HTTPS. `port` is where it listens; `task` ends with it."""
 
-    def __init__(self, app: ASGIApp, listener: socket.socket, *, grace_seconds: float) -> None:
+    def __init__(
+        self, app: ASGIApp, listener: socket.socket, *, grace_seconds: float, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.port: Final[int] = listener.getsockname()[1]
         self._server = _Server(
             uvicorn.Config(
@@ -38,6 +41,7 @@ class HttpServer:
                 proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=math.ceil(grace_seconds),
+                ssl_context_factory=(lambda _config, _default: tls) if tls else None,
             )
         )
         self.task: Final = asyncio.create_task(self._server.serve([listener]))

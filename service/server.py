@@ -33,6 +33,7 @@ from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
 from service.store.feed import FeedLimits
 from service.store.link import Limits
 from service.store.store import Options, Store
+from service.tls import Tls, TlsError
 
 __all__ = ["Addresses", "Server", "StartError", "running"]
 
@@ -47,12 +48,16 @@ class StartError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a server listens, each as (host, port), and where its games are kept, in words."""
+    """Where a server listens, each as (host, port), and where its games are kept, in words.
+
+    `tls`: gRPC and REST are to be had by TLS only.
+    """
 
     grpc: tuple[str, int]
     rest: tuple[str, int]
     metrics: tuple[str, int]
     games: str
+    tls: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
+        tls = _tls(settings)
         url, games, embedded = await _redis(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
@@ -96,7 +102,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes)
         with _listening("gRPC", settings.grpc_host, settings.grpc_port):
             listen(settings.grpc_host, settings.grpc_port).close()  # gRPC itself would not say why it cannot
-            grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port)
+            grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port, tls)
         stack.push_async_callback(grpc.stop, 0)
 
         ready = Readiness(store.ping, grpc.tell)
@@ -108,10 +114,14 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
         with _listening("REST", settings.rest_host, settings.rest_port):
             listener = listen(settings.rest_host, settings.rest_port)
-        rest = HttpServer(app, listener, grace_seconds=settings.grace_seconds)
+        rest = HttpServer(app, listener, grace_seconds=settings.grace_seconds, tls=tls.context if tls else None)
 
         addresses = Addresses(
-            (settings.grpc_host, grpc_port), (settings.rest_host, rest.port), (settings.metrics_host, shown.port), games
+            grpc=(settings.grpc_host, grpc_port),
+            rest=(settings.rest_host, rest.port),
+            metrics=(settings.metrics_host, shown.port),
+            games=games,
+            tls=tls is not None,
         )
         _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=shown.port)
         try:
@@ -127,6 +137,18 @@ async def _end(task: asyncio.Task[None]) -> None:
     """Cancels the task, and waits until it has ended."""
     task.cancel()
     await asyncio.wait([task])
+
+
+def _tls(settings: Settings) -> Tls | None:
+    """What the fronts need for TLS; None: they use none."""
+    if not (settings.tls_certificate or settings.tls_key or settings.tls_client_ca):
+        return None
+    if not (settings.tls_certificate and settings.tls_key):
+        raise StartError("TLS needs both a certificate and its key (--tls-certificate, --tls-key)")
+    try:
+        return Tls.read(settings.tls_certificate, settings.tls_key, settings.tls_client_ca)
+    except TlsError as error:
+        raise StartError(f"TLS: {error}") from error
 
 
 async def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
@@ -151,7 +173,11 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
         keep_open_s=settings.keep_open_seconds,
         keep_playing_s=settings.keep_playing_seconds,
         keep_over_s=settings.keep_over_seconds,
-        link=Limits(connect_s=settings.redis_timeout_seconds, call_s=settings.redis_timeout_seconds),
+        link=Limits(
+            connect_s=settings.redis_timeout_seconds,
+            call_s=settings.redis_timeout_seconds,
+            replicas=settings.redis_replicas,
+        ),
         feed=FeedLimits(room=settings.watcher_queue),
     )
     try:

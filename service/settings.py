@@ -31,8 +31,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: Annotated[
         str,
         Meta(
-            description="The Redis that keeps the games: redis://, rediss://, unix://, redis+cluster:// or "
-            f"rediss+cluster://. Empty: the embedded server with --embedded, else {LOCAL_REDIS}.",
+            description="The Redis that keeps the games: redis://, rediss://, unix://, redis+sentinel://, "
+            "rediss+sentinel://, redis+cluster:// or rediss+cluster://. "
+            f"Empty: the embedded server with --embedded, else {LOCAL_REDIS}.",
             extra={"secret": True},
         ),
     ] = ""
@@ -48,6 +49,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_timeout_seconds: Annotated[
         float, Meta(ge=0.05, le=60, description="The longest wait for Redis, to connect or to answer, in seconds.")
     ] = 2.0
+    redis_replicas: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=16,
+            description="How many replicas must have a commit before it is answered; they are waited for during half "
+            "of the longest wait for Redis.",
+        ),
+    ] = 0
     keep_open_seconds: Annotated[
         int, Meta(ge=60, le=LONGEST, description="How long a table that waits for players is kept, in seconds.")
     ] = 24 * 3600
@@ -74,6 +84,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "127.0.0.1"
     )
     metrics_port: Annotated[int, Meta(ge=0, le=65535, description="The port of the metrics. 0: any free one.")] = 9090
+    tls_certificate: Annotated[
+        str,
+        Meta(description="The PEM file of the certificate, with its chain, of gRPC and REST. Empty: they use no TLS."),
+    ] = ""
+    tls_key: Annotated[str, Meta(description="The PEM file of the certificate's key, not encrypted.")] = ""
+    tls_client_ca: Annotated[
+        str,
+        Meta(
+            description="The PEM file of the authorities of which clients must have a certificate (mutual TLS). "
+            "Empty: clients need none."
+        ),
+    ] = ""
     cors_origins: Annotated[
         tuple[str, ...],
         Meta(description="The origins of the web pages that may call REST, separated by commas. *: any."),

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 
 import redis
 from redis.cluster import RedisCluster
+from redis.sentinel import Sentinel
 
 from service.embedded import EmbeddedRedis
 
@@ -34,11 +35,11 @@ def embedded() -> Iterator[str]:
 def cluster() -> Iterator[str]:
     """A cluster of three embedded servers, each with a third of the slots."""
     with contextlib.ExitStack() as stack:
-        ports = _free_ports(3)
+        ports = free_ports(3)
         for port in ports:
             options = ["--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes"]
             stack.enter_context(EmbeddedRedis(options=options))
-        _join(ports)
+        join(ports)
         yield f"redis+cluster://127.0.0.1:{ports[0]}"
 
 
@@ -85,7 +86,13 @@ def missing() -> dict[str, str]:
 
 @contextlib.contextmanager
 def client(url: str) -> Iterator[redis.Redis | RedisCluster]:
-    """A plain client of a server or cluster."""
+    """A plain client of a server, of the master that Sentinels name, or of a cluster."""
+    if "+sentinel" in url:
+        hosts, _, name = url.partition("://")[2].partition("/")
+        sentinels = [tuple(host.split(":")) for host in hosts.split(",")]
+        with contextlib.closing(Sentinel(sentinels).master_for(name)) as master:  # type: ignore[no-untyped-call]
+            yield master
+        return
     if "+cluster" not in url:
         with contextlib.closing(redis.Redis.from_url(url)) as single:
             yield single
@@ -118,7 +125,7 @@ def _docker_answers() -> bool:
             gc.collect()
 
 
-def _free_ports(number: int) -> list[int]:
+def free_ports(number: int) -> list[int]:
     """Ports whose cluster ports, 10,000 above, are free as well, for as long as nobody else takes them."""
     with contextlib.ExitStack() as stack:
         ports: list[int] = []
@@ -135,7 +142,7 @@ def _listener(port: int) -> socket.socket:
     return socket.create_server(("127.0.0.1", port))
 
 
-def _join(ports: list[int]) -> None:
+def join(ports: list[int]) -> None:
     """Make one cluster of servers, and wait until each of them says that it stands."""
     with contextlib.ExitStack() as stack:
         nodes = [stack.enter_context(contextlib.closing(redis.Redis(port=port))) for port in ports]

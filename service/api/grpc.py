@@ -21,6 +21,7 @@ from service.api.calls import Caller, Calls
 from service.api.errors import ApiError, Violation, invalid
 from service.api.health import Health
 from service.observability import calls as account
+from service.tls import Tls
 
 __all__ = ["GrpcServer"]
 
@@ -58,11 +59,14 @@ class GrpcServer:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection([*names, SERVICE_NAME, reflection.SERVICE_NAME], self._server)
 
-    async def start(self, host: str, port: int) -> int:
+    async def start(self, host: str, port: int, tls: Tls | None = None) -> int:
         """Listens on `host:port`, and gives the port (0: any free one). Raises OSError where it cannot."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            bound = self._server.add_insecure_port(address)
+            if tls is None:
+                bound = self._server.add_insecure_port(address)
+            else:
+                bound = self._server.add_secure_port(address, _credentials(tls))
         except RuntimeError as error:
             raise OSError(f"cannot listen on {address}") from error
         await self._server.start()
@@ -76,6 +80,12 @@ class GrpcServer:
         """Takes no new calls, and ends once those under way have; they are cancelled after the grace."""
         self._health.end()
         await self._server.stop(grace_seconds)
+
+
+def _credentials(tls: Tls) -> grpc.ServerCredentials:
+    return grpc.ssl_server_credentials(
+        [(tls.key, tls.certificate)], tls.client_ca, require_client_auth=tls.client_ca is not None
+    )
 
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"

@@ -7,7 +7,8 @@
 --       8 channel   9 lifetime in ms   10 entries to keep in the history
 --       11 member for the open tables   12 whether it is one ('1' or '0')
 --       13 member for what falls due    14 when it does, in ms, or ''
---       15 and on: lines to add to the record
+--       15 whether replicas are waited for behind the script ('1' or '0')
+--       16 and on: lines to add to the record
 --
 -- Answers {'committed'} | {'answered', '<version>:<fingerprint>'} | {'conflict', table} | {'gone'}.
 -- Anything that may fail comes before the first write, or is the first write: a script is not rolled back.
@@ -15,12 +16,19 @@
 local stored = redis.call('HMGET', KEYS[1], 'version', 'commit')
 local version = stored[1] or '0'
 
+-- What an earlier call wrote is answered again. The replicas' word covers only what this connection writes: so it writes
+-- something after it, which changes nothing.
+local function again(answer)
+  if ARGV[15] == '1' then redis.call('HSET', KEYS[1], 'commit', stored[2]) end
+  return answer
+end
+
 -- The same call, sent again because the connection was lost before its answer came.
-if stored[2] == ARGV[5] then return {'committed'} end
+if stored[2] == ARGV[5] then return again({'committed'}) end
 
 if ARGV[6] ~= '' then
   local answer = redis.call('HGET', KEYS[1], ARGV[6])
-  if answer then return {'answered', answer} end
+  if answer then return again({'answered', answer}) end
 end
 
 if version ~= ARGV[1] then
@@ -32,7 +40,7 @@ if version == '0' then redis.call('DEL', KEYS[2], KEYS[5]) end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[10], ARGV[2] .. '-0', 'batch', ARGV[4])
 redis.call('HSET', KEYS[1], 'version', ARGV[2], 'table', ARGV[3], 'commit', ARGV[5])
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], ARGV[2] .. ':' .. ARGV[7]) end
-for line = 15, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
+for line = 16, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[9])
 redis.call('PEXPIRE', KEYS[2], ARGV[9])
 redis.call('PEXPIRE', KEYS[5], ARGV[9])

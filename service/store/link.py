@@ -1,12 +1,15 @@
 """The way to the server: how its address is read, how a call is made, and which node serves a channel.
 
-A link is to one server (`redis://`, `rediss://`, `unix://`) or to a cluster (`redis+cluster://`, `rediss+cluster://`);
-the rest of the store does not know which. RESP2 is spoken: redis-py writes every RESP3 push, hands and all, to its
-debug log.
+    redis://HOST:PORT/DB, rediss://…, unix://PATH           one server
+    redis+sentinel://HOST:PORT,HOST:PORT/NAME, rediss+…     the master of that name, whichever Sentinels say it is
+    redis+cluster://HOST:PORT, rediss+cluster://…           a cluster
+
+`rediss` is TLS. The rest of the store does not know which of them it is. RESP2 is spoken: redis-py writes every RESP3
+push, hands and all, to its debug log.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypedDict, TypeVar, cast
 
 import msgspec
 from redis.asyncio import BlockingConnectionPool, Connection, Redis, RedisCluster
@@ -14,26 +17,33 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import RedisClusterException, RedisError
+from redis.exceptions import MovedError, NoScriptError, RedisClusterException, RedisError
 
 from service.observability import metrics
 from service.store.errors import BadAddress, StoreUnavailable
+from service.store.sentinel import sentinel_pool
 
 __all__ = ["FAULTS", "ClusterLink", "Limits", "Link", "ServerLink", "open_link"]
 
 Reply = TypeVar("Reply")
+Argument = str | bytes | memoryview | int
 
 FAULTS: Final = (RedisError, RedisClusterException, OSError)
 """What redis-py raises where the server cannot be reached or refuses."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a link may take: seconds to connect and to answer a call, connections (on a cluster: per node)."""
+    """What a link may take: seconds to connect and to answer a call, connections (on a cluster: per node).
+
+    `replicas`: so many must have a commit before it is answered; they are waited for during half of `call_s`.
+    """
 
     connect_s: float = 2.0
     call_s: float = 2.0
     connections: int = 64
+    replicas: int = 0
 
 
 def open_link(url: str, limits: Limits) -> "Link":
@@ -43,19 +53,26 @@ def open_link(url: str, limits: Limits) -> "Link":
     try:
         if kind == "cluster" and base in ("redis", "rediss"):
             return ClusterLink(f"{base}{separator}{rest}", limits)
+        if kind == "sentinel" and base in ("redis", "rediss"):
+            return ServerLink(sentinel_pool(rest, tls=base == "rediss", options=_pool_options(limits)), limits)
         if not kind and base in ("redis", "rediss", "unix"):
-            return ServerLink(url, limits)
+            return ServerLink(BlockingConnectionPool.from_url(url, **_pool_options(limits)), limits)
     except (ValueError, *FAULTS) as error:
         raise BadAddress("the address of Redis cannot be read") from error
     raise BadAddress(
-        "an address of Redis begins with redis://, rediss://, unix://, redis+cluster:// or rediss+cluster://"
+        "an address of Redis begins with redis://, rediss:// or unix://, or with redis+sentinel://, "
+        "rediss+sentinel://, redis+cluster:// or rediss+cluster://"
     )
 
 
 class Link:
-    """A way to the server. `client` gives single commands and pipelines; only `call` sends them."""
+    """A way to the server. `client` gives single commands and pipelines; only `call` and `run` send them."""
 
     client: Redis
+
+    def __init__(self, limits: Limits) -> None:
+        self.replicas = limits.replicas
+        self._wait_ms = int(limits.call_s * 500)
 
     async def call(self, operation: str, send: Callable[[], Awaitable[Reply]]) -> Reply:
         """What the server answers to what `send` sends; `operation` names it in the metrics. Raises StoreUnavailable.
@@ -68,9 +85,33 @@ class Link:
                 try:
                     return await send()
                 except ConnectionLost:
+                    await self._find_anew()
                     return await send()
             except FAULTS as error:
                 raise StoreUnavailable(f"Redis: {str(error) or type(error).__name__}") from error
+
+    async def run(self, operation: str, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
+        """What a script answers, once as many replicas as the limits ask for have what it wrote; see `call`.
+
+        Raises StoreUnavailable where too few have it in time. The script has run then, and what it wrote stays, unless
+        its server fails before a replica has it. The same round trip asks the replicas.
+        """
+        if not self.replicas:
+            return await self.call(operation, lambda: script(keys=keys, args=args))
+
+        async def send() -> object:
+            reply, confirmed = await self._waited("EVALSHA", script.sha, len(keys), *keys, *args)
+            if isinstance(reply, NoScriptError):
+                reply, confirmed = await self._waited("EVAL", script.script, len(keys), *keys, *args)
+            for answer in (reply, confirmed):
+                if isinstance(answer, Exception):
+                    raise answer
+            if cast(int, confirmed) < self.replicas:
+                text = f"{confirmed} of {self.replicas} replicas have confirmed in {self._wait_ms} ms"
+                raise StoreUnavailable(f"Redis: {text}; what was asked for is done, and may be lost")
+            return reply
+
+        return await self.call(operation, send)
 
     def node_of(self, channel: str) -> str:
         """The name of the node that serves a channel; raises StoreUnavailable where none does at the moment."""
@@ -87,21 +128,24 @@ class Link:
         """Close all connections of the client."""
         await self.client.aclose()
 
+    async def _find_anew(self) -> None:
+        """A connection was lost: whoever serves now is to be found before the call is made again."""
+
+    async def _waited(self, command: str, script: Argument, count: int, *words: Argument) -> Sequence[object]:
+        """The answers, or errors, to a script's command, and to WAIT, sent behind it on the same connection."""
+        pipe = self.client.pipeline(transaction=False)
+        pipe.execute_command(command, script, count, *words)
+        pipe.execute_command("WAIT", self.replicas, self._wait_ms)
+        return cast(list[object], await pipe.execute(raise_on_error=False))
+
 
 class ServerLink(Link):
-    """The way to one server."""
+    """The way to one server, or to the one that Sentinels name."""
 
-    def __init__(self, url: str, limits: Limits) -> None:
-        self._pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=limits.connections,
-            timeout=limits.call_s,
-            socket_connect_timeout=limits.connect_s,
-            socket_timeout=limits.call_s,
-            retry=_never(),
-            protocol=2,
-        )
-        self.client = Redis.from_pool(self._pool)
+    def __init__(self, pool: BlockingConnectionPool, limits: Limits) -> None:
+        super().__init__(limits)
+        self._pool = pool
+        self.client = Redis.from_pool(pool)
 
     def node_of(self, channel: str) -> str:  # noqa: ARG002 - one node serves all
         """There is only one."""
@@ -117,6 +161,7 @@ class ClusterLink(Link):
     """The way to a cluster."""
 
     def __init__(self, url: str, limits: Limits) -> None:
+        super().__init__(limits)
         self._cluster = RedisCluster.from_url(
             url,
             max_connections=limits.connections,
@@ -132,13 +177,7 @@ class ClusterLink(Link):
 
     def node_of(self, channel: str) -> str:
         """The primary that the channel's slot belongs to."""
-        try:
-            node: ClusterNode | None = self._cluster.get_node_from_key(channel)
-        except FAULTS as error:
-            raise StoreUnavailable(f"Redis: {error}") from error
-        if node is None:
-            raise StoreUnavailable("Redis: no node serves the channel")
-        return str(node.name)
+        return str(self._primary_of(channel).name)
 
     def connection(self, node: str) -> AbstractConnection:
         """A new connection to that primary."""
@@ -155,6 +194,49 @@ class ClusterLink(Link):
             await self._cluster.nodes_manager.initialize()
         except FAULTS as error:
             raise StoreUnavailable(f"Redis: {error}") from error
+
+    async def _find_anew(self) -> None:
+        """A replica may have taken the place of the primary that was lost."""
+        await self.refresh()
+
+    async def _waited(self, command: str, script: Argument, count: int, *words: Argument) -> Sequence[object]:
+        """As on one server; both commands go to the primary of the first key."""
+        pipe = self._cluster.pipeline()
+        pipe.execute_command(command, script, count, *words)
+        pipe.execute_command("WAIT", self.replicas, self._wait_ms, target_nodes=self._primary_of(str(words[0])))
+        answers = cast(list[object], await pipe.execute(raise_on_error=False, allow_redirections=False))
+        if isinstance(answers[0], MovedError):
+            raise ConnectionLost("the slot is served elsewhere now")  # it is looked for, and sent again
+        return answers
+
+    def _primary_of(self, key: str) -> ClusterNode:
+        try:
+            node: ClusterNode | None = self._cluster.get_node_from_key(key)
+        except FAULTS as error:
+            raise StoreUnavailable(f"Redis: {error}") from error
+        if node is None:
+            raise StoreUnavailable("Redis: no node serves the slot")
+        return node
+
+
+class _PoolOptions(TypedDict):
+    max_connections: int
+    timeout: float
+    socket_connect_timeout: float
+    socket_timeout: float
+    retry: Retry
+    protocol: int
+
+
+def _pool_options(limits: Limits) -> _PoolOptions:
+    return {
+        "max_connections": limits.connections,
+        "timeout": limits.call_s,
+        "socket_connect_timeout": limits.connect_s,
+        "socket_timeout": limits.call_s,
+        "retry": _never(),
+        "protocol": 2,
+    }
 
 
 def _never() -> Retry:

@@ -2,7 +2,8 @@
 
 Every call is one round trip (a listing may need more), raises StoreUnavailable where Redis cannot be reached, and is
 safe to be cancelled. A commit is atomic: the next version, its batch, the answer to its request, what falls due, the
-listing and the wake-up of those who watch, or nothing of it.
+listing and the wake-up of those who watch, or nothing of it. Where replicas are waited for and too few have it in time,
+it is made, but not confirmed: that is StoreUnavailable, and the request is answered when it comes again.
 """
 
 import os
@@ -26,7 +27,8 @@ from service.store.table import Batch, Phase, Table
 
 __all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
 
-SCRIPT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
+COMMIT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
+CONFIRM: Final = Path(__file__).with_name("confirm.lua").read_text("utf-8")
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +57,8 @@ class Store:
         self._reader = reader
         self._listing = Listing(link, keys)
         self._due = Due(link, keys)
-        self._script = link.client.register_script(SCRIPT)
+        self._commit = link.client.register_script(COMMIT)
+        self._confirm = link.client.register_script(CONFIRM)
 
     @classmethod
     async def connect(cls, url: str, options: Options | None = None) -> "Store":
@@ -112,13 +115,18 @@ class Store:
         return await self._write(table, batch, request, record, due_ms)
 
     async def load(self, game: str, request: Request | None = None) -> Loaded | None:
-        """The table of a game, and how the request was answered if it was; None where there is no such game."""
+        """The table of a game, and how the request was answered if it was; None where there is no such game.
+
+        An answer is given once the replicas that are waited for have it, as by the commit itself.
+        """
         key = self._keys.of(game).game
         fields = ["table", _field(request)] if request else ["table"]
         found = cast(list[bytes | None], await self._link.call("load", lambda: self._link.client.hmget(key, fields)))
         if found[0] is None:
             return None
         answered = _answered(found[1], request) if request and found[1] is not None else None
+        if answered and self._link.replicas:
+            await self._link.run("confirm", self._confirm, [key], [])
         return Loaded(decode_table(found[0]), answered)
 
     async def history(self, game: str, after: int, limit: int) -> History | None:
@@ -180,10 +188,11 @@ class Store:
             int(table.phase is Phase.OPEN),
             table.game,
             "" if due_ms is None else due_ms,
+            int(self._link.replicas > 0),
             *record,
         ]
         names = [keys.game, keys.history, keys.open, keys.due, keys.record]
-        reply = cast(list[bytes], await self._link.call("commit", lambda: self._script(keys=names, args=arguments)))
+        reply = cast(list[bytes], await self._link.run("commit", self._commit, names, arguments))
         return _outcome(reply, table, request)
 
 

@@ -1,0 +1,101 @@
+"""`python -m tests.chaos`: every scenario at length, one after the other, and its figures into docs/operations.md.
+
+It ends with 1 where a promise was broken. `--short` plays the short round; `--no-write` leaves the document alone.
+"""
+
+import argparse
+import asyncio
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from tests.chaos import churn, scenarios
+from tests.chaos.scenarios import LONG, SHORT, Figures, Scale
+
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+MARKS = re.compile(r"(<!-- chaos: figures -->\n).*?(<!-- /chaos -->)", re.DOTALL)
+HEAD = "| What was done | How often | Tables | Acts acknowledged | Sent again | Streams resumed | Slowest act | Lost |"
+
+ALL: tuple[Callable[[Path, Scale], Awaitable[Figures]], ...] = (
+    scenarios.servers_killed,
+    scenarios.redis_killed,
+    scenarios.rolling_restart,
+    scenarios.sentinel_failover,
+    scenarios.cluster_failover,
+    partial(scenarios.stale_failover, replicas=1),
+    partial(scenarios.stale_failover, replicas=0),
+    churn.tables_expire,
+)
+
+
+def main() -> int:
+    """Runs them all, and gives the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--no-write", action="store_true")
+    asked = parser.parse_args()
+    figures, broken = run(SHORT if asked.short else LONG)
+    table = "\n".join([HEAD, re.sub(r"[^|]+", "---", HEAD), *map(row, figures)])
+    Console().print(table, markup=False, soft_wrap=True)
+    if not (broken or asked.no_write):
+        OPERATIONS.write_text(MARKS.sub(lambda found: f"{found[1]}{table}\n{found[2]}", OPERATIONS.read_text()))
+    for fault in broken:
+        print(fault, file=sys.stderr)
+    return 1 if broken else 0
+
+
+def run(scale: Scale) -> tuple[list[Figures], list[str]]:
+    """The figures of each scenario that kept its promises, and what went wrong with the others."""
+    figures, broken = [], []
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns) as progress:
+        task = progress.add_task("", total=len(ALL))
+        for scenario in ALL:
+            name = getattr(scenario, "func", scenario).__name__.replace("_", " ")
+            progress.update(task, description=name)
+            started = time.monotonic()
+            with tempfile.TemporaryDirectory(prefix="rummyd-chaos-") as folder:
+                try:
+                    figures.append(asyncio.run(_one(scenario, Path(folder), scale)))
+                except Exception as error:  # noqa: BLE001 - whatever it is, the others are still to be run
+                    broken.append(f"{name}: {error!r}")
+            progress.console.print(f"{name}: {time.monotonic() - started:.0f} s", highlight=False)
+            progress.advance(task)
+    return figures, broken
+
+
+async def _one(scenario: Callable[[Path, Scale], Awaitable[Figures]], folder: Path, scale: Scale) -> Figures:
+    return await scenario(folder, scale)
+
+
+def row(figures: Figures) -> str:
+    """A line of the table."""
+    records = figures.records
+    cells = (
+        figures.name,
+        ", ".join(f"{number} {what}" for what, number in figures.broken.items()),
+        f"{figures.tables or len(records):,}",
+        f"{figures.acts:,}",
+        f"{sum(record.repeated for record in records):,}",
+        f"{sum(watched.resumed for record in records for watched in record.watched):,}",
+        f"{max((record.slowest_s for record in records), default=0.0):.1f} s",
+        f"{figures.lost}",
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

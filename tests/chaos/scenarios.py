@@ -1,0 +1,267 @@
+"""What is broken on purpose, and what must hold meanwhile. Each scenario plays whole matches, and gives its figures.
+
+A scenario takes the folder to work in and its scale: the short round of the tests is the long one of `make chaos`, in
+small. Whatever a promise forbids is an AssertionError that names it.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, cast
+
+from rummy.v1.game_pb2 import Game
+
+from service.embedded import EmbeddedRedis
+from service.store import Options, Store
+from service.store.keys import Keys
+from tests import servers
+from tests.chaos.check import Truth, faults, lost
+from tests.chaos.fleet import Fleet, fleet
+from tests.chaos.load import Hand, play_table
+from tests.chaos.record import TableRecord
+from tests.e2e.players import game_of
+from tests.replicated import Servers, cluster_of_six, sentinel_trio
+
+ALWAYS: Final = ("--appendfsync", "always")
+"""Redis forces every write to the disk before it answers."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is played: tables at once, and seconds for which things are broken and new tables are begun."""
+
+    tables: int
+    seconds: float
+    churn: int
+    """Tables that are created, played at and left to expire."""
+
+
+SHORT: Final = Scale(tables=3, seconds=4.0, churn=200)
+LONG: Final = Scale(tables=8, seconds=30.0, churn=10_000)
+
+
+@dataclass
+class Figures:
+    """What a scenario came to."""
+
+    name: str
+    records: list[TableRecord] = field(default_factory=list)
+    broken: dict[str, int] = field(default_factory=dict)
+    """What was broken, in words, and how often."""
+    lost: int = 0
+    """Acts that were acknowledged and do not stand in the history."""
+    tables: int = 0
+    """Tables played without a record of theirs, and the acts at them."""
+    other_acts: int = 0
+
+    @property
+    def acts(self) -> int:
+        """Acknowledged acts."""
+        return self.other_acts + sum(len(record.acknowledged) for record in self.records)
+
+    @property
+    def given_up(self) -> int:
+        """Acts that failed in spite of the client's retry."""
+        return sum(ask.given_up is not None for record in self.records for ask in record.asks)
+
+
+async def servers_killed(folder: Path, scale: Scale) -> Figures:
+    """A server of three is killed every second, as long as another lives; each is started again at once."""
+    with EmbeddedRedis() as redis:
+        async with fleet(folder, redis.url) as ours:
+
+            async def kill_on() -> None:
+                async with asyncio.TaskGroup() as starting, _seconds(scale) as left:
+                    while left() or ours.kills < 3:
+                        if len(ours.up) > 1:
+                            starting.create_task(ours.kill(ours.up[0]))
+                        await asyncio.sleep(1.0)
+
+            figures = await under_load("SIGKILL of one of three servers every second", ours, redis.url, scale, kill_on)
+            figures.broken["servers killed"] = ours.kills
+            return figures
+
+
+async def redis_killed(folder: Path, scale: Scale) -> Figures:
+    """Redis, which forces every write to the disk, is killed every two seconds and started again."""
+    kills = 0
+    with EmbeddedRedis(folder / "redis", ALWAYS) as redis:
+
+        async def kill_on() -> None:
+            nonlocal kills
+            async with _seconds(scale) as left:
+                while left():
+                    await asyncio.sleep(1.5)
+                    kills += 1
+                    await asyncio.to_thread(redis.kill)
+                    await asyncio.sleep(0.5)
+                    await asyncio.to_thread(redis.start)
+
+        async with fleet(folder, redis.url) as ours:
+            name = "SIGKILL of Redis (append-only file, fsync always) every two seconds"
+            figures = await under_load(name, ours, redis.url, scale, kill_on)
+            figures.broken["Redis killed"] = kills
+            return figures
+
+
+async def rolling_restart(folder: Path, scale: Scale) -> Figures:
+    """Three servers are asked to stop and started again, one after the other: no act fails that is retried."""
+    with EmbeddedRedis() as redis:
+        async with fleet(folder, redis.url) as ours:
+
+            async def roll() -> None:
+                async with _seconds(scale) as left:
+                    while left() or ours.restarts < 3:
+                        await ours.restart(ours.up[0])
+
+            figures = await under_load("Rolling restart of three servers", ours, redis.url, scale, roll)
+            figures.broken["servers restarted"] = ours.restarts
+            return figures
+
+
+async def sentinel_failover(folder: Path, scale: Scale) -> Figures:
+    """The master of a Sentinel trio is killed, again and again; every act is confirmed by both replicas."""
+    with sentinel_trio(folder) as redis:
+        return await _failovers("Failover of a Sentinel trio, both replicas waited for", redis, folder, scale, 2)
+
+
+async def cluster_failover(folder: Path, scale: Scale) -> Figures:
+    """A master of a cluster of three masters and three replicas is killed, again and again; as with Sentinel."""
+    with cluster_of_six() as redis:
+        return await _failovers("Failover in a Cluster of 3 + 3, one replica waited for", redis, folder, scale, 1)
+
+
+async def _failovers(name: str, redis: Servers, folder: Path, scale: Scale, replicas: int) -> Figures:
+    fails = 0
+
+    async def fail_on() -> None:
+        nonlocal fails
+        async with _seconds(scale) as left:
+            while left():
+                await asyncio.sleep(1.0)
+                fails += 1
+                await asyncio.to_thread(redis.fail)
+                await asyncio.to_thread(redis.heal)
+
+    async with fleet(folder, redis.url, "--redis-replicas", str(replicas)) as ours:
+        figures = await under_load(name, ours, redis.url, scale, fail_on, forked=True)
+        figures.broken["masters killed"] = fails
+        return figures
+
+
+async def stale_failover(folder: Path, scale: Scale, replicas: int) -> Figures:
+    """Acts are sent while all replicas are down; then the master dies, and a replica that missed them takes its place.
+
+    What was acknowledged meanwhile is lost where no replica is waited for: that is what asynchronous replication costs.
+    Where one is waited for nothing is acknowledged, so that nothing is lost.
+    """
+    waited = "one replica waited for" if replicas else "no replica waited for"
+    figures = Figures(f"Replicas down, then failover of a Sentinel trio, {waited}")
+    with sentinel_trio(folder) as redis:
+        async with fleet(folder, redis.url, "--redis-replicas", str(replicas), size=1) as ours:
+            for number in range(scale.tables):
+                figures.records.append(record := TableRecord())
+                hand = Hand(ours.any, random.Random(number), record)  # noqa: S311 - a player
+                await hand.sit_down(game_of(2))
+                await hand.act_some(4)
+            await asyncio.to_thread(redis.kill_replicas)
+            for record in figures.records:
+                await Hand(ours.any, random.Random(1), record).act_some(4, patience_s=0.5)  # noqa: S311 - a player
+            figures.broken["masters killed"] = 1
+            await asyncio.to_thread(redis.fall_back)
+            await asyncio.to_thread(redis.heal)
+            store = await Store.connect(redis.url)
+            for record in figures.records:
+                figures.lost += len(lost(record, await truth_of(store, redis.url, record.game)))
+            await store.close()
+    return figures
+
+
+async def under_load(
+    name: str,
+    ours: Fleet,
+    redis_url: str,
+    scale: Scale,
+    break_things: Callable[[], Awaitable[None]],
+    *,
+    forked: bool = False,
+) -> Figures:
+    """Plays match after match at so many tables for as long as things are broken; then checks them all.
+
+    What is broken is whole again before the last matches are played to their ends.
+    """
+    figures = Figures(name)
+    over = asyncio.Event()
+
+    async def table_after_table(number: int) -> None:
+        chance = random.Random(number)  # noqa: S311 - a player
+        while not over.is_set():
+            record = TableRecord()
+            figures.records.append(record)
+            await play_table(ours.any, _game(chance), chance, record)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(scale.tables):
+            group.create_task(table_after_table(number))
+        await break_things()
+        over.set()
+    await check(figures, redis_url, forked=forked)
+    return figures
+
+
+@asynccontextmanager
+async def _seconds(scale: Scale) -> AsyncIterator[Callable[[], bool]]:
+    """What says whether some of the scale's seconds are left."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + scale.seconds
+    yield lambda: loop.time() < end
+
+
+async def check(figures: Figures, redis_url: str, *, forked: bool) -> None:
+    """Holds all that was told to all that is stored; see `faults`."""
+    found: list[str] = []
+    store = await Store.connect(redis_url)
+    try:
+        for record in figures.records:
+            truth = await truth_of(store, redis_url, record.game)
+            figures.lost += len(lost(record, truth))
+            found += faults(record, truth, forked=forked)
+    finally:
+        await store.close()
+    assert not found, f"{len(found)} promises broken:\n" + "\n".join(found[:20])
+    assert not figures.given_up, f"{figures.given_up} acts failed in spite of all retries"
+
+
+async def truth_of(store: Store, redis_url: str, game: str) -> Truth:
+    """What is stored of a game."""
+    loaded = await store.load(game)
+    history = await store.history(game, 0, 100_000)
+    assert loaded is not None, f"games/{game} is gone"
+    assert history is not None
+    return Truth(
+        loaded.table,
+        list(history.batches),
+        await store.record(game),
+        await asyncio.to_thread(_requests, redis_url, game),
+    )
+
+
+def _requests(redis_url: str, game: str) -> dict[str, int]:
+    """The version that each request has made, by its key."""
+    with servers.client(redis_url) as client:
+        fields = cast(dict[bytes, bytes], client.hgetall(Keys(Options().namespace).of(game).game))
+    prefix = b"request:"
+    return {
+        name.removeprefix(prefix).decode(): int(value.partition(b":")[0])
+        for name, value in fields.items()
+        if name.startswith(prefix)
+    }
+
+
+def _game(chance: random.Random) -> Game:
+    """A short match, of any kind."""
+    preset = chance.choice(["basic", "basic", "rummy500"])
+    return game_of(chance.randint(2, 4), preset, deals=1)

@@ -1,0 +1,36 @@
+"""A short round of what `make chaos` does at length: nothing that was acknowledged is lost, whatever is killed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.chaos import churn, scenarios
+from tests.chaos.scenarios import SHORT
+
+
+async def test_servers_are_killed(tmp_path: Path) -> None:
+    """While one of three servers is killed every second, every promise is kept and every match comes to its end."""
+    figures = await scenarios.servers_killed(tmp_path, SHORT)
+    assert figures.lost == 0
+    assert figures.broken["servers killed"] >= 2
+
+
+async def test_redis_is_killed(tmp_path: Path) -> None:
+    """While Redis is killed every two seconds, no acknowledged act is lost, and no table is stuck."""
+    figures = await scenarios.redis_killed(tmp_path, SHORT)
+    assert figures.lost == 0
+    assert figures.broken["Redis killed"] >= 2
+
+
+async def test_servers_are_restarted(tmp_path: Path) -> None:
+    """While three servers are restarted one after the other, no act fails."""
+    figures = await scenarios.rolling_restart(tmp_path, SHORT)
+    assert figures.given_up == 0
+    assert figures.broken["servers restarted"] >= 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a process's memory is read from /proc")
+async def test_tables_leave_nothing_behind(tmp_path: Path) -> None:
+    """Of tables that were played and have expired, nothing is left in the server's memory or in Redis."""
+    assert (await churn.tables_expire(tmp_path, SHORT)).tables == SHORT.churn

@@ -1,0 +1,109 @@
+"""What becomes of commits and watches when a master fails and a replica takes its place."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+
+from service.store import Answered, BadAddress, Committed, FeedLimits, Limits, Options, Request, Store, StoreUnavailable
+from tests.replicated import Servers, cluster_of_six, sentinel_trio
+from tests.service.store.tables import batch_of, created, following
+
+KINDS: dict[str, Callable[[], AbstractContextManager[Servers]]] = {"sentinel": sentinel_trio, "cluster": cluster_of_six}
+REQUEST = Request("0:7f", b"asked")
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def replicated(request: pytest.FixtureRequest) -> Iterator[Servers]:
+    """Servers with replicas, whole at the beginning of each test."""
+    with KINDS[request.param]() as servers:
+        yield servers
+
+
+def options(replicas: int = 0) -> Options:
+    """A store that never checks its games: what is not noticed is missed."""
+    return Options(link=Limits(connect_s=1.0, call_s=1.0, replicas=replicas), feed=FeedLimits(check_s=3600))
+
+
+async def test_a_commit_is_confirmed_by_replicas(replicated: Servers) -> None:
+    """A commit that waits for a replica is answered as any other, also one that is sent again."""
+    store = await Store.connect(replicated.url, options(replicas=1))
+    table = following(await created(store))
+    assert await store.commit(table, batch_of(table), REQUEST) == Committed(2)
+    assert await store.commit(table, batch_of(table), REQUEST) == Answered(2, same_payload=True)
+    await store.close()
+
+
+async def test_a_commit_that_no_replica_has_is_no_success(replicated: Servers) -> None:
+    """Where no replica confirms a commit it is refused, each time that it is sent again, until one has it."""
+    store = await Store.connect(replicated.url, options(replicas=1))
+    first = await created(store)
+    table = following(first)
+    with replicated.severed():
+        with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+            await store.commit(table, batch_of(table), REQUEST)
+        with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+            await store.commit(table, batch_of(table), REQUEST)
+        with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+            await store.load(first.game, REQUEST)
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                answer = await store.commit(table, batch_of(table), REQUEST)
+                break
+            except StoreUnavailable:  # the replicas wake up
+                await asyncio.sleep(0.05)
+    assert answer == Answered(2, same_payload=True)
+    await store.close()
+
+
+async def test_calls_and_watches_follow_the_new_master(replicated: Servers) -> None:
+    """After a failover commits go on, and every watch goes on from where it was; nothing that was confirmed is lost."""
+    store = await Store.connect(replicated.url, options(replicas=1))
+    tables = [await created(store) for _ in range(8)]
+    watches = [asyncio.create_task(collect(store, table.game, 21)) for table in tables]
+    async with asyncio.timeout(60):
+        while store.feed.load.watches < len(tables):  # noqa: ASYNC110 - the feed tells nobody
+            await asyncio.sleep(0.01)
+        playing = [asyncio.create_task(play(store, table.game, 20)) for table in tables]
+        await asyncio.sleep(0.2)
+        await asyncio.to_thread(replicated.fail)
+        await asyncio.to_thread(replicated.heal)  # a cluster's master has one replica: without it nothing is confirmed
+        await asyncio.gather(*playing)
+        assert await asyncio.gather(*watches) == [list(range(1, 22))] * len(tables)
+    await store.close()
+
+
+async def play(store: Store, game: str, commits: int) -> None:
+    """So many commits, each sent until it is confirmed."""
+    for number in range(commits):
+        request = Request(f"0:{number}", b"asked")
+        while True:
+            try:
+                loaded = await store.load(game, request)
+                assert loaded is not None
+                if loaded.answered:
+                    break
+                table = following(loaded.table)
+                if isinstance(await store.commit(table, batch_of(table), request), Committed | Answered):
+                    break
+            except StoreUnavailable:
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(0.02)
+
+
+async def collect(store: Store, game: str, last: int) -> list[int]:
+    """The versions that a watch from the start gives, up to this one."""
+    found: list[int] = []
+    async with store.feed.watch(game, 0) as watch:
+        while not found or found[-1] < last:
+            found.append((await anext(watch)).version)
+    return found
+
+
+@pytest.mark.parametrize("url", ["redis+sentinel://host:1", "redis+sentinel:///name", "redis+sentinel://host:x/name"])
+async def test_an_address_of_sentinels_has_hosts_and_a_name(url: str) -> None:
+    """An address without a Sentinel's host, with a bad port, or without the master's name, is refused."""
+    with pytest.raises(BadAddress):
+        await Store.connect(url)
