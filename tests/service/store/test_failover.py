@@ -23,7 +23,9 @@ def replicated(request: pytest.FixtureRequest) -> Iterator[Servers]:
 
 def options(replicas: int = 0) -> Options:
     """A store that never checks its games: what is not noticed is missed."""
-    return Options(link=Limits(connect_s=1.0, call_s=1.0, replicas=replicas), feed=FeedLimits(check_s=3600))
+    return Options(
+        link=Limits(connect_s=1.0, call_s=1.0, replicas=replicas), feed=FeedLimits(subscribe_s=30, check_s=3600)
+    )
 
 
 async def test_a_commit_is_confirmed_by_replicas(replicated: Servers) -> None:
