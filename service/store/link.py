@@ -83,10 +83,10 @@ class Link:
         with metrics.store_call(operation):
             try:
                 try:
-                    return await send()
+                    return await _sent(send)
                 except ConnectionLost:
                     await self._find_anew()
-                    return await send()
+                    return await _sent(send)
             except FAULTS as error:
                 raise StoreUnavailable(f"Redis: {str(error) or type(error).__name__}") from error
 
@@ -217,6 +217,16 @@ class ClusterLink(Link):
         if node is None:
             raise StoreUnavailable("Redis: no node serves the slot")
         return node
+
+
+async def _sent(send: Callable[[], Awaitable[Reply]]) -> Reply:
+    """Sends it. uvloop tells by a RuntimeError, which redis-py lets pass, that a connection was closed meanwhile."""
+    try:
+        return await send()
+    except RuntimeError as error:
+        if "closed" not in str(error):
+            raise
+        raise ConnectionLost(str(error)) from error
 
 
 class _PoolOptions(TypedDict):
