@@ -94,8 +94,8 @@ def _fields(held: Held, useful: Sequence[int], table: Sequence[OpenMeld]) -> _Fi
 def _problem(
     rules: RuleSet, held: Held, table: Sequence[OpenMeld], objective: Objective, cores: Sequence[Core]
 ) -> Problem:
-    cost = {card: card_points(rules, card) * _SCALE + 1 for card in (*held.counts, JOKER)}
     useful = sorted({card for core in cores for card in core.cards}, key=lambda card: (card % 13, card))
+    cost = {card: card_points(rules, card) * _SCALE + 1 for card in (*useful, JOKER)}
     free = {card for core in cores if not core.need for card in core.cards}
     bound = {card: 0 if card in free else cost[card] for card in useful}
     # An ace laid low in a run counts 1, where else it counts 15 (F4).
@@ -114,7 +114,7 @@ def _problem(
         idle, stays = fields.all_of(core.skipped), int(core.kind is None)
         moves[lowest].append(Move(fields.uses(core), idle, core.room, spent, saves, stays, name))
 
-    apart = any(card not in moves for card in held.counts)  # a natural that stays in the hand in any case
+    apart = len(useful) < len(held.counts)  # a natural stays in the hand in any case
     naturals = sum(held.counts[card] * unit for card, unit in fields.card.items())
     return Problem(
         left=naturals + sum(fields.meld.values()) + held.jokers * fields.joker,

@@ -104,9 +104,10 @@ def cores_of(rules: RuleSet, held: Held, table: Sequence[OpenMeld], *, tidy: boo
                 yield Core(MeldKind.SET, bag, (), max(0, rules.set_min - len(bag)), limit - len(bag))
     for suit, places in held.suits.items():
         runs = [open_ for open_ in table if open_.meld.kind is MeldKind.RUN and suit_of_run(open_.meld) == suit]
-        of = _suit(held, suit, places, runs, tidy=tidy)
-        yield from _new_runs(rules, of)
-        yield from _longer_runs(of, runs)
+        if runs or len(places) + held.jokers >= rules.run_min:
+            of = _suit(held, suit, places, runs, tidy=tidy)
+            yield from _new_runs(rules, of)
+            yield from _longer_runs(of, runs)
     for onto, meld, room in table:
         if meld.kind is MeldKind.SET and meld.low in held.ranks:
             barred = meld.cards if rules.distinct_suits else b""

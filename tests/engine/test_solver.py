@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from engine.notation import read_cards, write_cards
 from engine.rules import Ace, AcePoints, GoOut, LayOffs, RuleSet
 from engine.scoring import hand_points, shown_points
 from engine.solver import Objective, best
+from engine.solver.search import _Steps
 from engine.state import Meld, Phase
 from engine.step import play, step
 from tests.strategies import meld, moments, position, rules_of, seeds, tables
@@ -261,6 +263,24 @@ def test_most_melded_is_not_least_left() -> None:
     hand = read_cards("AH 2H 3H 3C 3D")
     assert write_cards(best(rules, hand, objective=LEAST).deadwood) == "3C 3D"
     assert write_cards(best(rules, hand, objective=MOST).deadwood) == "AH 2H"
+
+
+@pytest.mark.parametrize("jokers", [0, 2, 4, 8])
+def test_few_states_are_looked_at(jokers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among twenty cards of two packs, however many of them jokers, the best is found within a few hundred states."""
+    looked_at: list[int] = []
+
+    def after(steps: _Steps, left: int, side: int) -> Iterator[object]:
+        looked_at[-1] += 1
+        return honest(steps, left, side)
+
+    honest, pack = _Steps.after, list(range(JOKER)) * 2
+    chance = random.Random(jokers)  # noqa: S311  hands to test
+    monkeypatch.setattr(_Steps, "after", after)
+    for _ in range(100):
+        looked_at.append(0)
+        best(rules_of("pool500"), bytes(chance.sample(pack, 20 - jokers)) + bytes([JOKER] * jokers))
+    assert 20 < max(looked_at) < 500
 
 
 OPEN_SPIEL = Path(__file__).with_name("open_spiel_hands.txt").read_text().splitlines()
