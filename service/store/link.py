@@ -220,11 +220,14 @@ class ClusterLink(Link):
 
 
 async def _sent(send: Callable[[], Awaitable[Reply]]) -> Reply:
-    """Sends it. uvloop tells by a RuntimeError, which redis-py lets pass, that a connection was closed meanwhile."""
+    """Sends it. A connection that redis-py's cluster closed under another call is a lost one, though it says so badly.
+
+    uvloop raises RuntimeError for writing on it; redis-py itself stumbles over the writer that is gone.
+    """
     try:
         return await send()
-    except RuntimeError as error:
-        if "closed" not in str(error):
+    except (RuntimeError, AttributeError) as error:
+        if "handler is closed" not in str(error) and "'NoneType' object has no attribute 'write" not in str(error):
             raise
         raise ConnectionLost(str(error)) from error
 
