@@ -83,10 +83,10 @@ class Link:
         with metrics.store_call(operation):
             try:
                 try:
-                    return await send()
+                    return await _sent(send)
                 except ConnectionLost:
                     await self._find_anew()
-                    return await send()
+                    return await _sent(send)
             except FAULTS as error:
                 raise StoreUnavailable(f"Redis: {str(error) or type(error).__name__}") from error
 
@@ -217,6 +217,19 @@ class ClusterLink(Link):
         if node is None:
             raise StoreUnavailable("Redis: no node serves the slot")
         return node
+
+
+async def _sent(send: Callable[[], Awaitable[Reply]]) -> Reply:
+    """Sends it. A connection that redis-py's cluster closed under another call is a lost one, though it says so badly.
+
+    uvloop raises RuntimeError for writing on it; redis-py itself stumbles over the writer that is gone.
+    """
+    try:
+        return await send()
+    except (RuntimeError, AttributeError) as error:
+        if "handler is closed" not in str(error) and "'NoneType' object has no attribute 'write" not in str(error):
+            raise
+        raise ConnectionLost(str(error)) from error
 
 
 class _PoolOptions(TypedDict):
