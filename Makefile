@@ -15,6 +15,8 @@ DEV := $(VENV)/.dev-installed
 BENCH := .venv-bench
 BENCH_BIN := $(BENCH)/bin
 BENCHED := $(BENCH)/.bench-installed
+MUTANTS := .venv-mutants
+MUTATED := $(MUTANTS)/.mutants-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	--upgrade --custom-compile-command "make lock"
@@ -23,7 +25,7 @@ LOCK = $(COMPILE) --extra embedded --extra client pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test soak cases bench lint format proto baseline lock clean
+.PHONY: help run demo test soak mutants cases bench lint format proto baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -40,6 +42,9 @@ test: $(DEV) ## Run the tests (ARGS goes to pytest)
 
 soak: $(DEV) ## Count moves by the million and play matches by the ten thousand (SOAK=quick: a hundredth)
 	@$(BIN)/python -m tools.soak $(if $(filter quick,$(SOAK)),--quick) $(ARGS)
+
+mutants: $(DEV) $(MUTATED) ## Break the engine in one place at a time, for hours (MODULES="melds step" EVERY=10: one of ten)
+	@$(BIN)/python tools/mutants.py $(if $(EVERY),--every $(EVERY)) $(ARGS) $(MODULES)
 
 cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 	@$(BIN)/python -m engine.cases $(CASES)
@@ -71,9 +76,10 @@ lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
 	$(LOCK) --group dev -o requirements-dev.lock
 	$(LOCK) --group build --constraint requirements-dev.lock -o requirements.lock
 	$(COMPILE) --constraint requirements.lock --group bench -o requirements-bench.lock
+	$(COMPILE) --constraint requirements.lock --group mutants -o requirements-mutants.lock
 
 clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
-	rm -rf $(VENV) $(BENCH) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(MUTANTS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.
@@ -105,4 +111,12 @@ $(BENCHED): requirements.lock requirements-bench.lock | $(BIN)/python
 	@$(BENCH_BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements.lock
 	@$(BENCH_BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
 		--no-binary rlcard --no-build-isolation -r requirements-bench.lock
+	@touch $@
+
+$(MUTATED): requirements.lock requirements-mutants.lock | $(BIN)/python
+	@echo "Making $(MUTANTS), with what breaks the engine (requirements-mutants.lock)"
+	@$(BIN)/python -m venv --clear $(MUTANTS)
+	@$(MUTANTS)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements.lock
+	@$(MUTANTS)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
+		--no-binary yattag --no-build-isolation -r requirements-mutants.lock
 	@touch $@

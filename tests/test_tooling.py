@@ -10,7 +10,7 @@ import pytest
 from tools import protos
 
 ROOT = Path(__file__).parent.parent
-LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock"]
+LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock", "requirements-mutants.lock"]
 LONGEST_FUNCTION = 60
 LONGEST_MODULE = 400
 Function = ast.FunctionDef | ast.AsyncFunctionDef
