@@ -6,6 +6,7 @@ from typing import Any
 from google.api import annotations_pb2, http_pb2
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor, ServiceDescriptor
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import strategies as st
@@ -54,6 +55,9 @@ def messages(draw: st.DrawFn, descriptor: Descriptor, depth: int = 4) -> Message
     message = message_factory.GetMessageClass(descriptor)()
     if isinstance(message, Timestamp):
         message.seconds, message.nanos = draw(st.integers(0, 2**32)), draw(st.integers(0, 999_999_999))
+        return message
+    if isinstance(message, Duration):
+        message.FromNanoseconds(draw(st.integers(-(2**62), 2**62)))
         return message
     for field in descriptor.fields:
         group = field.containing_oneof
