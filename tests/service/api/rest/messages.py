@@ -12,6 +12,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import strategies as st
 from rummy.v1 import game_service_pb2, rule_set_service_pb2
 
+from service.api.rest.annotations import is_required
+
 SERVICES: list[ServiceDescriptor] = [
     game_service_pb2.DESCRIPTOR.services_by_name["GameService"],
     rule_set_service_pb2.DESCRIPTOR.services_by_name["RuleSetService"],
@@ -51,7 +53,7 @@ _SCALARS: dict[int, st.SearchStrategy[Any]] = {
 
 @st.composite
 def messages(draw: st.DrawFn, descriptor: Descriptor, depth: int = 4) -> Message:
-    """A message of this type, each of its fields set or not; it need not keep to the rules for its values."""
+    """A message of this type, each field set or not but for messages that it requires; its values keep to no rules."""
     message = message_factory.GetMessageClass(descriptor)()
     if isinstance(message, Timestamp):
         message.seconds, message.nanos = draw(st.integers(0, 2**32)), draw(st.integers(0, 999_999_999))
@@ -61,7 +63,8 @@ def messages(draw: st.DrawFn, descriptor: Descriptor, depth: int = 4) -> Message
         return message
     for field in descriptor.fields:
         group = field.containing_oneof
-        if depth == 0 or (group and message.WhichOneof(group.name)) or draw(st.booleans()):
+        needed = field.message_type is not None and is_required(field)
+        if depth == 0 or (group and message.WhichOneof(group.name)) or not (needed or draw(st.booleans())):
             continue
         if field.is_repeated:
             fill(message, field, draw(st.lists(_values(field, depth), max_size=3)))
