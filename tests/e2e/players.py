@@ -97,22 +97,18 @@ class Match:
         return [discard]
 
     async def _choose(self, player: Client, view: View) -> Action:
-        """Lays what can be laid; else draws, mostly; else discards the dearest card."""
+        """Draws, mostly; lays what can be laid; else discards the dearest card."""
         options = view.options
-        if options.lay_down or options.lay_off or options.swap_joker:
-            legal = (await player.legal(self.name)).actions
-            lays = [action for action in legal if action.WhichOneof("action") in {"lay_down", "lay_off", "swap_joker"}]
-            return self.chance.choice(lays or legal)
         if options.take and (not options.draw or self.chance.random() < 0.3):
             return Action(take=Action.Take(count=self.chance.choice(options.take)))
         if options.draw:
             return DRAW
-        if options.discard:
+        if options.discard and not (options.lay_down or options.lay_off or options.swap_joker):
             return Action(discard=Action.Discard(card=max(options.discard, key=_dearness)))
-        assert getattr(options, "pass"), f"nothing is allowed: {view}"
-        action = Action()
-        getattr(action, "pass").SetInParent()
-        return action
+        # What the summary has no room for, such as several cards that only together can be laid off, is in the list.
+        legal = (await player.legal(self.name)).actions
+        lays = [action for action in legal if action.WhichOneof("action") in {"lay_down", "lay_off", "swap_joker"}]
+        return self.chance.choice(lays or list(legal))
 
 
 def _dearness(card: str) -> int:
