@@ -42,8 +42,8 @@ MODULES: Final = (
     "shuffle",
     "status",
 )
-FIRST: Final = ("cases", "turns", "scoring", "legal", "melds", "deal", "status", "view", "replay", "notation")
-"""Tests that notice most, and soon. They follow the module's own, and the others follow them."""
+FIRST: Final = ("cases", "turns", "scoring", "legal")
+"""Tests that notice much, and soon: with a module's own they come before the others."""
 NOT_ASKED: Final = ("mutants", "secrecy", "machine", "solver", "notation", "faults")
 """Tests that break the engine themselves, take long, or are about a module of their own alone."""
 
@@ -58,16 +58,14 @@ class Mutant(NamedTuple):
     diff: str
 
 
-def ordered_tests(module: str, root: Path) -> list[str]:
-    """The test files for a module of the engine, those first that notice soonest."""
+def ordered_tests(module: str, root: Path) -> tuple[list[str], list[str]]:
+    """The test files to try first on a mutant of the module, and the others."""
     folder = root / "tests" / "engine"
-    others = sorted(path.stem.removeprefix("test_") for path in folder.glob("test_*.py"))
-    names = dict.fromkeys((module, *FIRST, *others))
-    return [
-        f"tests/engine/test_{name}.py"
-        for name in names
-        if (folder / f"test_{name}.py").exists() and (name not in NOT_ASKED or name == module)
-    ]
+    every = sorted(path.stem.removeprefix("test_") for path in folder.glob("test_*.py"))
+    first = [name for name in dict.fromkeys((module, *FIRST)) if name in every]
+    others = [name for name in every if name not in first and name not in NOT_ASKED]
+    own, rest = ([f"tests/engine/test_{name}.py" for name in names] for names in (first, others))
+    return own, rest
 
 
 def score(mutants: Sequence[Mutant]) -> str:
@@ -121,11 +119,9 @@ def _tried(copy: Path, module: str, every: int) -> list[Mutant]:
     """Each mutant of the module, tried in the copy."""
     config, session = copy / f"{module}.toml", copy / f"{module}.sqlite"
     text = (copy / "tools" / "mutants.toml").read_text()
-    for name, value in (
-        ("MODULE", module),
-        ("PYTHON", sys.executable),
-        ("TESTS", " ".join(ordered_tests(module, copy))),
-    ):
+    own, others = ordered_tests(module, copy)
+    told = {"MODULE": module, "PYTHON": sys.executable, "OWN": " ".join(own), "OTHERS": " ".join(others)}
+    for name, value in told.items():
         text = text.replace(name, value)
     config.write_text(text)
     _run(copy, "cosmic-ray", "baseline", config.name)

@@ -12,7 +12,8 @@ from service.games.seen import SeenBatch, SeenTable, see, see_batch
 from service.games.tokens import viewer_of
 from service.observability import metrics
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
-from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft
+from service.store.line import Backoff
+from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table
 from service.store.watch import Watch
 
 __all__ = ["Heartbeat", "Observed", "observe"]
@@ -36,8 +37,8 @@ async def observe(
 
     Begins with the table itself where `after` is 0, ahead of the game, or of another epoch than `epoch` (empty: any);
     and gives it again where versions that follow are no longer kept. Heartbeats come after `heartbeat_s` seconds of
-    silence. Raises GAME_NOT_FOUND, TOKEN_INVALID (at once, or when the viewer's seat is given up), FELL_BEHIND,
-    SERVER_DRAINING, and the store's errors.
+    silence. Once it has begun it outlives a store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at
+    once, or when the viewer's seat is given up), FELL_BEHIND, SERVER_DRAINING, and the store's errors.
     """
     table = await load(desk, game)
     snapshot = after == 0 or after > table.version or epoch not in {"", table.epoch}
@@ -56,10 +57,13 @@ async def observe(
                 ):
                     async for seen in followed:
                         yield seen
+                        after = seen.version
             return
         except HistoryLost:
-            snapshot = True
-        table = await load(desk, game)
+            table, snapshot = await _load_patiently(desk, game), True
+        except StoreUnavailable:
+            table = await _load_patiently(desk, game)
+            snapshot = after > table.version
 
 
 async def _follow(
@@ -85,6 +89,19 @@ async def _follow(
             raise revoked
         if any(isinstance(event, MatchEnded | MatchAbandoned) for event in batch.events):
             return
+
+
+async def _load_patiently(desk: Desk, game: str) -> Table:
+    """The newest table, as soon as the store can be reached. Raises GAME_NOT_FOUND, SERVER_DRAINING."""
+    backoff = Backoff(most=0.5)
+    while True:
+        try:
+            with _refusing(desk, game):
+                if desk.store.feed.closed:
+                    raise StoreUnavailable("the store is closed")
+                return await load(desk, game)
+        except StoreUnavailable:
+            await backoff.pause()
 
 
 def _moves_seats(batch: Batch) -> bool:

@@ -1,7 +1,7 @@
 """Watching a table: what a watcher is given, in which order, and how it ends."""
 
 import asyncio
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 
 import pytest
 
@@ -12,7 +12,17 @@ from service.games.observe import Heartbeat
 from service.games.seats import join, leave, start
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability import metrics
-from service.store import FeedLimits, MatchAbandoned, MatchStarted, Options, SeatJoined, SeatLeft, Store
+from service.store import (
+    FeedLimits,
+    MatchAbandoned,
+    MatchStarted,
+    Options,
+    SeatJoined,
+    SeatLeft,
+    Store,
+    StoreUnavailable,
+    Watch,
+)
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -254,6 +264,28 @@ async def test_a_server_that_stops_sends_its_watchers_elsewhere(redis_url: str, 
         with refused(GameReason.SERVER_DRAINING):
             await anext(stream)
     await own.close()
+
+
+async def test_a_watch_that_has_begun_outlives_a_store_that_is_away(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the store is lost just after the table was shown, the watch waits for it, and then misses nothing."""
+    match = await playing(desk)
+    watch, tried = desk.store.feed.watch, list[int | None]()
+
+    def away_at_first(game: str, after: int | None = None) -> AbstractAsyncContextManager[Watch]:
+        tried.append(after)
+        if len(tried) == 1:
+            raise StoreUnavailable("away")
+        return watch(game, after)
+
+    monkeypatch.setattr(desk.store.feed, "watch", away_at_first)
+    async with aclosing(watching(desk, match.game)) as stream:
+        shown = await anext(stream)
+        acted = await match.move()
+        batch = await anext(stream)
+    assert batch.version == acted.version == shown.version + 1
+    assert tried == [shown.version, shown.version]
 
 
 async def test_a_game_that_expires_while_it_is_watched_is_gone(desk: Desk) -> None:
