@@ -108,7 +108,13 @@ def _row(seats: str, series: Series, tally: Tally) -> Sequence[str]:
 
 
 def _part(count: float, whole: float) -> str:
-    return f"{100 * count / whole:.0f} %" if whole else "-"
+    """In per cent; what is neither nothing nor all is told as neither."""
+    if not whole:
+        return "-"
+    rounded = round(100 * count / whole)
+    if 0 < count < whole and rounded in (0, 100):
+        return "> 99 %" if rounded else "< 1 %"
+    return f"{rounded} %"
 
 
 def _length(counts: Counter[int]) -> str:

@@ -155,6 +155,8 @@ def test_the_tables_say_how_deals_end_and_who_wins() -> None:
         ("pool500", "2", "2", "out 67 %, rounds 33 %", "0 %", "4 (≤ 10)", "50 (≤ 50)", "2 (≤ 2)", "25 %", "50 / 50")
     ]
     assert not any(table.rows for table in others)
+    rare = Tally(matches=1, deals=999, ends=Counter(out=998, stuck=1, void=1))
+    assert tables({Series("basic", 2, "sensible"): rare})[0].rows[0][3:5] == ("out > 99 %, stuck < 1 %", "< 1 %")
     wild = tables({Series("pool500", seats, "anything"): one for seats in (2, 3)})[1]
     assert [row[:4] for row in wild.rows] == [("pool500", "2-4", "4", "out 67 %, rounds 33 %")]
     assert markdown(wild).splitlines()[2].startswith("| game    | seats | matches | how deals end         |")
