@@ -111,6 +111,7 @@ def test_by_melds_hands_are_deducted_though_nobody_is_out(end: DealEnd, void: bo
         ({}, "TC KD", (), (0, 0, 0), 49),
         ({}, "- -", (), (0, 0, 0), 49),
         ({"carry_over": False}, "TC KD", (), (0, 0, 0), 0),
+        ({"court_points": 0}, "KD -", (1,), (0, 39, 0), 0),
     ],
 )
 def test_in_round_one_the_lowest_last_discard_takes_the_pool(
@@ -185,6 +186,7 @@ def test_a_whole_hand_at_once_counts_its_factor(preset: str, settlement: str, sc
         ({"target": 500, "deals": 9}, 9, (-3, -8), (0,), (5, -5)),
         ({"target": 500, "deals": 9}, 8, (-3, -8), None, None),
         ({"target": 0, "deals": 1}, 1, (0, 0), (0, 1), (0, 0)),
+        ({"target": 1, "deals": 0}, 1, (1, 0), (0,), (1, -1)),
     ],
 )
 def test_a_match_ends_at_the_target_or_after_the_deals(

@@ -134,8 +134,9 @@ def test_nothing_follows_a_draw_from_the_stock_in_one_request(actions: list[str]
 @pytest.mark.clause("G4")
 def test_a_request_names_an_action() -> None:
     """An empty request is no request."""
-    with pytest.raises(BadRequest, match="no action"):
+    with pytest.raises(BadRequest, match="no action") as bad:
         play(position(rules_of(), ["7C", "9C"]), 0, [])
+    assert bad.value.index == 0
 
 
 @pytest.mark.clause("G4")
