@@ -145,7 +145,7 @@ async def test_acting_again_plays_nothing(world: World) -> None:
     match = await world.table()
     await match.play(1)
     player = match.players[0]
-    card, request_id = match.acts[-1][1].view.hand[0], new_id()
+    card, request_id = match.acts[-1][1].view.options.discard[0], new_id()
     discard = [Action(discard=Action.Discard(card=card))]
     clients = world.all_as(player.token)
     version = match.acts[-1][1].version
@@ -285,7 +285,7 @@ async def test_all_or_none(world: World) -> None:
     before = await match.players[0].get(match.name)
     hand = before.view.hand
     absent = next(rank + suit for rank, suit in product("A23456789TJQK", "CDHS") if rank + suit not in hand)
-    discards = [Action(discard=Action.Discard(card=card)) for card in (hand[0], absent)]
+    discards = [Action(discard=Action.Discard(card=card)) for card in (before.view.options.discard[0], absent)]
     for client in world.all_as(match.players[0].token):
         refused = await refusal(client.act(match.name, discards, request_id=new_id()))
         assert refused.code == "FAILED_PRECONDITION"
