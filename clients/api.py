@@ -17,7 +17,7 @@ class CallError(Exception):
     """A call that failed. `code` is a name of `google.rpc.Code` (`NOT_FOUND`), `text` a sentence for a developer.
 
     `reason` and `metadata` are those of the server's `google.rpc.ErrorInfo`. Where the server could not be reached, the
-    code is UNAVAILABLE or DEADLINE_EXCEEDED, and there is no reason.
+    code is UNAVAILABLE or DEADLINE_EXCEEDED, and there is no reason; CANCELLED, where it ended with the call under way.
     """
 
     def __init__(self, code: str, text: str, reason: str = "", metadata: Mapping[str, str] | None = None) -> None:
@@ -33,7 +33,7 @@ class CallError(Exception):
         """
         if self.code == "ABORTED":
             return self.reason != "VERSION_MISMATCH"
-        return self.code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"}
+        return self.code in {"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"}
 
 
 class Api(Protocol):

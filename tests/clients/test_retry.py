@@ -12,6 +12,7 @@ from clients.api import CallError
 from clients.retry import followed, retried
 
 GONE = CallError("UNAVAILABLE", "no way")
+CUT_OFF = CallError("CANCELLED", "the server ended")
 BUSY = CallError("ABORTED", "others came between", "CONTENTION")
 LATE = CallError("DEADLINE_EXCEEDED", "no answer in time")
 STALE = CallError("ABORTED", "another version", "VERSION_MISMATCH", {"current_version": "9"})
@@ -59,7 +60,7 @@ def batch(version: int) -> pb.ObserveResponse:
 BEAT = pb.ObserveResponse(heartbeat=pb.ObserveResponse.Heartbeat(version=1))
 
 
-@pytest.mark.parametrize("error", [GONE, BUSY, LATE], ids=lambda error: error.code)
+@pytest.mark.parametrize("error", [GONE, CUT_OFF, BUSY, LATE], ids=lambda error: error.code)
 async def test_a_call_is_sent_again(error: CallError) -> None:
     """A call that may do better is sent again, as it was: with the same request id."""
     api = Scripted(error, error, "done")
