@@ -4,7 +4,8 @@
 
 Cosmic-ray makes the mutants, as tools/mutants.toml has it, in copies of the tree: the tree itself stays as it is. With
 `--every` one mutant of so many is tried, the same ones each time. What survives is shown as a diff: either a test is
-missing, or the mutant plays the same game. `--report` writes the scores into docs/proof.md.
+missing, or the mutant plays the same game. `--report` writes the scores into docs/proof.md, where modules
+that were not tried keep theirs.
 """
 
 import argparse
@@ -15,18 +16,19 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, NamedTuple
 
-__all__ = ["MODULES", "Mutant", "main", "ordered_tests", "score"]
+__all__ = ["MODULES", "Mutant", "main", "ordered_tests", "scores"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TOOLS: Final = ROOT / ".venv-mutants" / "bin"
 PAGE: Final = ROOT / "docs" / "proof.md"
 PLACE: Final = re.compile(r"(?<=<!-- mutants: written by `make mutants` -->\n).*?(?=<!-- /mutants -->)", re.DOTALL)
+LINE: Final = re.compile(r"^\| (\w+) \| (all|one of \d+) \| (\d+) \| (\d+) \|", re.MULTILINE)
 COPIED: Final = ("engine", "tests", "tools", "docs", "pyproject.toml")
 MODULES: Final = (
     "step",
@@ -68,10 +70,19 @@ def ordered_tests(module: str, root: Path) -> tuple[list[str], list[str]]:
     return own, rest
 
 
-def score(mutants: Sequence[Mutant]) -> str:
-    """The part of the mutants that was noticed, in per cent."""
-    killed = sum(mutant.outcome != "survived" for mutant in mutants)
-    return f"{100 * killed / len(mutants):.1f} %" if mutants else "-"
+def scores(found: Mapping[str, Sequence[Mutant]], every: int, told: str = "") -> str:
+    """A table of the modules tried, one mutant of `every`; a module that was not keeps its line of the table `told`."""
+    lines = {name: (part, int(tried), int(lived)) for name, part, tried, lived in LINE.findall(told) if name in MODULES}
+    for name, mutants in found.items():
+        lived = sum(mutant.outcome == "survived" for mutant in mutants)
+        lines[name] = ("all" if every == 1 else f"one of {every}", len(mutants), lived)
+    rows = [(name, *lines[name]) for name in sorted(lines, key=[*MODULES, *lines].index)]
+    rows.append(("together", "", sum(row[2] for row in rows), sum(row[3] for row in rows)))
+    head = "| module | mutants tried | | survived | noticed |\n| --- | --- | --- | --- | --- |\n"
+    return head + "".join(
+        f"| {name} | {part} | {tried} | {lived} | {100 * (tried - lived) / (tried or 1):.1f} % |\n"
+        for name, part, tried, lived in rows
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -98,10 +109,9 @@ def main(arguments: Sequence[str]) -> int:
 
         with ThreadPoolExecutor(copies.qsize()) as threads:
             found = dict(zip(modules, threads.map(tried, modules), strict=True))
-    table = "".join(f"{line}\n" for line in _table(found, asked.every))
-    print(table)
+    print(scores(found, asked.every))
     if asked.report:
-        PAGE.write_text(PLACE.sub(lambda _found: table, PAGE.read_text()))
+        PAGE.write_text(PLACE.sub(lambda old: scores(found, asked.every, old[0]), PAGE.read_text()))
     return 0
 
 
@@ -168,16 +178,6 @@ def _mutants(session: Path, module: str) -> Iterator[Mutant]:
     database.close()
     for line, operator, outcome, diff in rows:
         yield Mutant(module, line, operator.removeprefix("core/"), str(outcome).lower(), diff)
-
-
-def _table(found: dict[str, list[Mutant]], every: int) -> Iterator[str]:
-    yield f"One mutant of {every} was tried." if every > 1 else "All mutants were tried."
-    yield ""
-    yield "| module | mutants | survived | score |"
-    yield "| --- | --- | --- | --- |"
-    for module, mutants in {**found, "all": [mutant for some in found.values() for mutant in some]}.items():
-        lived = sum(mutant.outcome == "survived" for mutant in mutants)
-        yield f"| {module} | {len(mutants)} | {lived} | {score(mutants)} |"
 
 
 if __name__ == "__main__":
