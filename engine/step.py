@@ -157,7 +157,7 @@ def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = 
 
 
 def _ends_turn(event: Event, seat: int) -> bool:
-    """Whether a request of the seat can have no action after the event. How the deal ended may be news: it is not told."""
+    """Whether nothing of the seat may follow the event in its request. How a deal ended may be news: it is not told."""
     return isinstance(event, DealEnded) or (isinstance(event, TurnStarted) and event.seat != seat)
 
 
