@@ -6,6 +6,8 @@
     commit_conflicts, store_call()       what the store did             moved by `store`
     ready, describe()                    what the server is             moved by the composition root
 
+With several workers each writes its values to a folder, and the process that keeps them adds them up (`of_workers`).
+
 Labels are names from the code or the protos, never a client's words: their number is bounded.
 """
 
@@ -13,12 +15,24 @@ import asyncio
 import platform
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import Counter, Gauge, Histogram, Info, disable_created_metrics, start_http_server
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Metric,
+    ProcessCollector,
+    disable_created_metrics,
+    start_http_server,
+)
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 
 __all__ = [
     "MetricsServer",
@@ -28,12 +42,15 @@ __all__ = [
     "commit_conflicts",
     "describe",
     "events_delivered",
+    "mark_dead",
+    "of_workers",
     "open_streams",
     "ready",
     "store_call",
     "tick_failures",
     "ticks",
     "timeouts",
+    "worker_restarts",
 ]
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody reads
@@ -50,7 +67,9 @@ call_seconds: Final = Histogram(
     ("method", "front"),
     buckets=_SECONDS,
 )
-open_streams: Final = Gauge("rummyd_open_streams", "Server streams open now.", ("method", "front"))
+open_streams: Final = Gauge(
+    "rummyd_open_streams", "Server streams open now.", ("method", "front"), multiprocess_mode="livesum"
+)
 
 acts: Final = Counter(
     "rummyd_acts",
@@ -70,8 +89,18 @@ _store_seconds: Final = Histogram(
 )
 _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store that raised an error.", ("operation",))
 
-ready: Final = Gauge("rummyd_ready", "1 while the server takes new calls and its store answers, else 0.")
-_build: Final = Info("rummyd_build", "The release that runs, and its Python.")
+ready: Final = Gauge(
+    "rummyd_ready", "1 while the server takes new calls and its store answers, else 0.", multiprocess_mode="livemin"
+)
+_build: Final = Gauge(
+    "rummyd_build_info",
+    "1; the labels name the release that runs, and its Python.",
+    ("version", "python"),
+    multiprocess_mode="livemax",
+)
+
+
+worker_restarts: Final = Counter("rummyd_worker_restarts", "Workers that had ended and were replaced.", registry=None)
 
 
 @contextmanager
@@ -89,7 +118,40 @@ def store_call(operation: str) -> Iterator[None]:
 
 def describe(release: str) -> None:
     """Names the release that runs."""
-    _build.info({"version": release, "python": platform.python_version()})
+    _build.labels(release, platform.python_version()).set(1)
+
+
+def of_workers(folder: str, pids: Callable[[], Mapping[int, int]]) -> CollectorRegistry:
+    """The metrics of several workers, added up: what they write to the folder, and what the system says of each.
+
+    `pids` gives the process id of each worker that lives, by its number.
+    """
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    registry.register(_Processes(pids))
+    registry.register(worker_restarts)
+    return registry
+
+
+def mark_dead(folder: str, pid: int) -> None:
+    """What a worker that has ended counted remains; what it held no longer does."""
+    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
+
+
+class _Processes(Collector):
+    """What the system says of processes (`process_cpu_seconds_total` …), each under its worker's number."""
+
+    def __init__(self, pids: Callable[[], Mapping[int, int]]) -> None:
+        self._pids = pids
+
+    def collect(self) -> Iterable[Metric]:
+        found: dict[str, Metric] = {}
+        for worker, pid in self._pids().items():
+            for metric in ProcessCollector(pid=lambda pid=pid: pid, registry=None).collect():  # type: ignore[misc]
+                all_ = found.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
+                for sample in metric.samples:
+                    all_.add_sample(sample.name, {"worker": str(worker)}, sample.value)
+        return found.values()
 
 
 class MetricsServer:
@@ -100,9 +162,9 @@ class MetricsServer:
         self._server, self._thread = server, thread
 
     @classmethod
-    def start(cls, host: str, port: int) -> "MetricsServer":
+    def start(cls, host: str, port: int, registry: CollectorRegistry = REGISTRY) -> "MetricsServer":
         """Starts it on `host:port`; port 0 is any free one, told by `.port`. Raises OSError where it cannot listen."""
-        return cls(*start_http_server(port, host))
+        return cls(*start_http_server(port, host, registry))
 
     async def stop(self) -> None:
         """Ends it and frees the port."""
