@@ -102,6 +102,8 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
+        measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
+        stack.callback(measuring.cancel)
         calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
         grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes, shared=shared)
         with listening("gRPC", settings.grpc_host, settings.grpc_port):

@@ -1,10 +1,11 @@
 """Every metric of rummyd, and the port that shows them.
 
     calls, call_seconds, open_streams    what clients asked for         moved by `observability.calls`
-    acts, timeouts, events_delivered     what happened at the tables    moved by `games`
-    ticks, tick_failures                 what fell due                  moved by `clock`
+    acts, bot_moves, timeouts            what happened at the tables    moved by `games`
+    events_delivered, delivery_seconds   what watchers were told        moved by `games`
+    ticks, tick_failures, due_lag_seconds  what fell due                moved by `clock` and `games`
     commit_conflicts, store_call()       what the store did             moved by `store`
-    ready, describe()                    what the server is             moved by the composition root
+    ready, loop_lag_seconds, describe()  what the server is             moved by the composition root
 
 With several workers each writes its values to a folder, and the process that keeps them adds them up (`of_workers`).
 
@@ -17,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Never
 from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import (
@@ -37,11 +38,15 @@ from prometheus_client.registry import Collector
 __all__ = [
     "MetricsServer",
     "acts",
+    "bot_moves",
     "call_seconds",
     "calls",
     "commit_conflicts",
+    "delivery_seconds",
     "describe",
+    "due_lag_seconds",
     "events_delivered",
+    "loop_lag_seconds",
     "mark_dead",
     "of_workers",
     "open_streams",
@@ -50,6 +55,7 @@ __all__ = [
     "tick_failures",
     "ticks",
     "timeouts",
+    "watch_loop",
     "worker_restarts",
 ]
 
@@ -76,10 +82,21 @@ acts: Final = Counter(
     "Acts by the table's preset (custom: none) and outcome: accepted, or the reason of the refusal.",
     ("preset", "outcome"),
 )
+bot_moves: Final = Counter("rummyd_bot_moves", "Moves of bots: a draw, or the rest of a turn.")
 timeouts: Final = Counter("rummyd_timeouts", "Turns whose player ran out of time.")
 ticks: Final = Counter("rummyd_ticks", "Games in which this server did what was due.")
 tick_failures: Final = Counter("rummyd_tick_failures", "Games in which it could not; it is tried again.")
+due_lag_seconds: Final = Histogram(
+    "rummyd_due_lag_seconds",
+    "Time from when something fell due in a game until it was done.",
+    buckets=(*_SECONDS, 10.0, 30.0, 60.0),
+)
 events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
+delivery_seconds: Final = Histogram(
+    "rummyd_delivery_delay_seconds",
+    "Time from a commit until its event batch was handed to a watcher who was waiting for it.",
+    buckets=_SECONDS,
+)
 
 commit_conflicts: Final = Counter(
     "rummyd_commit_conflicts", "Commits turned down because another call had moved the table on."
@@ -91,6 +108,9 @@ _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store t
 
 ready: Final = Gauge(
     "rummyd_ready", "1 while the server takes new calls and its store answers, else 0.", multiprocess_mode="livemin"
+)
+loop_lag_seconds: Final = Histogram(
+    "rummyd_loop_lag_seconds", "How much later than asked for the event loop went on, twice a second.", buckets=_SECONDS
 )
 _build: Final = Gauge(
     "rummyd_build_info",
@@ -119,6 +139,15 @@ def store_call(operation: str) -> Iterator[None]:
 def describe(release: str) -> None:
     """Names the release that runs."""
     _build.labels(release, platform.python_version()).set(1)
+
+
+async def watch_loop() -> Never:
+    """Measures how late the event loop is, until it is cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        wanted = loop.time() + 0.5
+        await asyncio.sleep(0.5)
+        loop_lag_seconds.observe(max(0.0, loop.time() - wanted))
 
 
 def of_workers(folder: str, pids: Callable[[], Mapping[int, int]]) -> CollectorRegistry:
