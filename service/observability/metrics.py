@@ -32,6 +32,7 @@ from prometheus_client import (
     disable_created_metrics,
     start_http_server,
 )
+from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
@@ -46,6 +47,7 @@ __all__ = [
     "describe",
     "due_lag_seconds",
     "events_delivered",
+    "every",
     "loop_lag_seconds",
     "mark_dead",
     "of_workers",
@@ -121,6 +123,11 @@ _build: Final = Gauge(
 
 
 worker_restarts: Final = Counter("rummyd_worker_restarts", "Workers that had ended and were replaced.", registry=None)
+
+
+def every() -> list[MetricWrapperBase]:
+    """Every metric of rummyd's own, in the order above."""
+    return [metric for metric in globals().values() if isinstance(metric, MetricWrapperBase)]
 
 
 @contextmanager
