@@ -1,6 +1,7 @@
 """The bot: legal under any rules, from its own view alone, and better than chance and than plain greed."""
 
 import random
+import time
 from functools import partial
 
 import pytest
@@ -79,6 +80,22 @@ def test_a_bot_beats_plain_greed(preset: str, seats: int, least: float) -> None:
     outcome = played(Contest(preset, seats, "greed"), range(60))
     assert outcome.scored > 30
     assert outcome.won / outcome.scored >= least > 1 / seats
+
+
+@pytest.mark.parametrize("preset", ["basic", "rummy500"])
+def test_the_longest_hands_are_soon_judged(preset: str) -> None:
+    """With four packs, eight jokers and thirty cards in hand a choice takes no second of CPU time."""
+    rules = rules_of(preset, packs=4, jokers=8, hand_size=30, distinct_suits=False, set_max=0, joker_swap="to_hand")
+    state = begin(rules, 3, random.Random(3))  # noqa: S311  the same in every run
+    slowest = 0.0
+    for _ in range(60):
+        if state.result is not None:
+            break
+        begun = time.thread_time()
+        action = bot(state)
+        slowest = max(slowest, time.thread_time() - begun)
+        state = step(state, state.turn, action).state
+    assert 0 < slowest < 1
 
 
 def test_it_takes_what_it_can_use() -> None:
