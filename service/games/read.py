@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 from service.games.change import load
+from service.games.codes import read_code
 from service.games.desk import Desk
+from service.games.errors import GameError, GameReason
 from service.games.seen import SeenTable, see
 from service.games.tokens import viewer_of
 
-__all__ = ["OpenTables", "get", "list_open"]
+__all__ = ["OpenTables", "find", "get", "list_open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,17 @@ async def get(desk: Desk, game: str, token: str | None) -> SeenTable:
     return see(desk, table, viewer_of(table, token))
 
 
+async def find(desk: Desk, typed: str) -> SeenTable:
+    """The private table whose code somebody has typed, as a spectator sees it. Raises CODE_NOT_FOUND."""
+    code = read_code(typed)
+    game = await desk.store.find(code)
+    loaded = await desk.store.load(game) if game is not None else None
+    if loaded is None or loaded.table.code != code:
+        raise GameError(GameReason.CODE_NOT_FOUND, "no table has this code, or no longer")
+    return see(desk, loaded.table, None)
+
+
 async def list_open(desk: Desk, *, size: int, cursor: str) -> OpenTables:
-    """The tables that wait for players. Raises the store's BadCursor."""
+    """The public tables that wait for players. Raises the store's BadCursor."""
     page = await desk.store.open_tables(size, cursor)
     return OpenTables(tuple(see(desk, table, None) for table in page.tables), page.cursor)

@@ -13,7 +13,7 @@ from typing import Final
 from service.games.errors import GameError, GameReason
 from service.store.table import Table
 
-__all__ = ["hash_of", "new_token", "seat_of", "viewer_of"]
+__all__ = ["hash_of", "new_token", "onlooker_of", "seat_of", "viewer_of"]
 
 _PREFIX: Final = "rst_"
 """Lets secret scanners and people recognise a seat token."""
@@ -36,6 +36,18 @@ def seat_of(table: Table, token: str | None) -> int:
     if seat is None:
         raise GameError(GameReason.TOKEN_REQUIRED, "this call needs a seat's token: authorization: Bearer TOKEN")
     return seat
+
+
+def onlooker_of(table: Table, token: str | None) -> int | None:
+    """The seat that the token belongs to; None (a spectator) without one.
+
+    Raises TOKEN_INVALID for any other, and SPECTATORS_NOT_ALLOWED without one where the table keeps spectators away.
+    """
+    viewer = viewer_of(table, token)
+    if viewer is None and not table.spectators:
+        text = "the table keeps spectators away: this needs a seat's token, authorization: Bearer TOKEN"
+        raise GameError(GameReason.SPECTATORS_NOT_ALLOWED, text)
+    return viewer
 
 
 def viewer_of(table: Table, token: str | None) -> int | None:

@@ -8,8 +8,9 @@
     rummyd:{s7}:history:<id>   stream   one entry a version; its id is "<version>-0"
                                         batch     the batch that led to this version, encoded
     rummyd:{s7}:record:<id>    list     what a replay of the match needs, a line each (see `service.games.play`)
-    rummyd:{s7}:open           zset     the open tables of the shard, all of score 0, so that Redis keeps them in the
-                                        order of their names: "<time of creation, 13 digits of ms>:<id>"
+    rummyd:{s7}:code:<code>    string   <id> of the private table that has this code
+    rummyd:{s7}:open           zset     the public open tables of the shard, all of score 0, so that Redis keeps them in
+                                        the order of their names: "<time of creation, 13 digits of ms>:<id>"
     rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
     rummyd:{s7}:pulse          string   the ms at which a server last looked what is due
     rummyd:{s7}:outages        zset     times in which none did, "<from>-<to>" in ms, the score the latter
@@ -17,7 +18,8 @@
 
 `rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
 every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The
-three keys of a game expire together, and each commit postpones that; entries of expired games in the two indexes are
+keys of a game expire together, and each commit postpones that; the code of a private table is drawn so that it lies in
+the game's shard. Entries of expired games in the two indexes are
 dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may see all.
 """
 
@@ -51,6 +53,7 @@ class GameKeys(msgspec.Struct, frozen=True):
     game: str
     history: str
     record: str
+    code: str
     open: str
     due: str
     feed: str
@@ -62,17 +65,22 @@ class Keys:
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
 
-    def of(self, game: str) -> GameKeys:
-        """The keys of a game, by its id."""
+    def of(self, game: str, code: str = "") -> GameKeys:
+        """The keys of a game, by its id and, where it is private, its code."""
         shard = shard_of(game)
         return GameKeys(
             game=self._key(shard, f"game:{game}"),
             history=self._key(shard, f"history:{game}"),
             record=self._key(shard, f"record:{game}"),
+            code=self._key(shard, f"code:{code}"),
             open=self._key(shard, "open"),
             due=self._key(shard, "due"),
             feed=self._key(shard, f"feed:{game}"),
         )
+
+    def code(self, code: str) -> str:
+        """Where the game of a code is to be found."""
+        return self._key(shard_of(code), f"code:{code}")
 
     def open_shards(self) -> list[str]:
         """The index of open tables of every shard."""

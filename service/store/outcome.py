@@ -4,7 +4,7 @@ import msgspec
 
 from service.store.table import Table
 
-__all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Request"]
+__all__ = ["Answered", "CodeTaken", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Request"]
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -46,6 +46,10 @@ class Conflict(msgspec.Struct, frozen=True):
 
 class Exists(msgspec.Struct, frozen=True):
     """A game of this id exists, and another request has created it."""
+
+
+class CodeTaken(msgspec.Struct, frozen=True):
+    """Another game has the code; nothing is created."""
 
 
 class Gone(msgspec.Struct, frozen=True):

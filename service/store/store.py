@@ -19,10 +19,10 @@ from service.store.due import Due, Look
 from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import Feed, FeedLimits
 from service.store.history import History, HistoryReader
-from service.store.keys import Keys
+from service.store.keys import Keys, shard_of
 from service.store.link import Limits, Link, open_link
 from service.store.listing import Listing, Page
-from service.store.outcome import Answered, Committed, Conflict, Created, Exists, Gone, Loaded, Request
+from service.store.outcome import Answered, CodeTaken, Committed, Conflict, Created, Exists, Gone, Loaded, Request
 from service.store.table import Batch, Phase, Table
 
 __all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
@@ -86,11 +86,16 @@ class Store:
 
     async def create(
         self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
-    ) -> Created | Answered | Exists:
-        """Store a new game at version 1. Where this request or another has created it before, nothing changes."""
+    ) -> Created | Answered | Exists | CodeTaken:
+        """Store a new game at version 1. Where this request or another has created it before, nothing changes.
+
+        A private table's code must lie in the game's shard (`keys.shard_of`).
+        """
+        if table.code and shard_of(table.code) != shard_of(table.game):
+            raise ValueError("the code lies in another shard than the game")
         outcome = await self._write(table, batch, request, (), due_ms)
         match outcome:
-            case Answered():
+            case Answered() | CodeTaken():
                 return outcome
             case Committed():
                 return Created()
@@ -112,7 +117,11 @@ class Store:
         next, in ms since 1970 (None: nothing does). A request that has been answered before changes nothing, whatever
         the version.
         """
-        return await self._write(table, batch, request, record, due_ms)
+        match await self._write(table, batch, request, record, due_ms):
+            case CodeTaken():
+                raise AssertionError("a game that exists has its code already")
+            case outcome:
+                return outcome
 
     async def load(self, game: str, request: Request | None = None) -> Loaded | None:
         """The table of a game, and how the request was answered if it was; None where there is no such game.
@@ -128,6 +137,12 @@ class Store:
         if answered and self._link.replicas:
             await self._link.run("confirm", self._confirm, [key], [])
         return Loaded(decode_table(found[0]), answered)
+
+    async def find(self, code: str) -> str | None:
+        """The id of the private game that has this code; None where none has."""
+        key = self._keys.code(code)
+        found = cast(bytes | None, await self._link.call("find", lambda: self._link.client.get(key)))
+        return None if found is None else found.decode()
 
     async def history(self, game: str, after: int, limit: int) -> History | None:
         """At most `limit` ≥ 1 batches of versions above `after` ≥ 0, in order; None where there is no such game."""
@@ -169,10 +184,10 @@ class Store:
 
     async def _write(
         self, table: Table, batch: Batch, request: Request | None, record: Sequence[str], due_ms: int | None
-    ) -> Committed | Answered | Conflict | Gone:
+    ) -> Committed | Answered | Conflict | Gone | CodeTaken:
         if batch.version != table.version:
             raise ValueError(f"the batch is of version {batch.version}, the table of version {table.version}")
-        keys = self._keys.of(table.game)
+        keys = self._keys.of(table.game, table.code)
         arguments: list[str | bytes | int] = [
             table.version - 1,
             table.version,
@@ -185,13 +200,14 @@ class Store:
             self.lifetime_ms(table.phase),
             self._options.history,
             self._listing.member(table),
-            int(table.phase is Phase.OPEN),
+            int(table.phase is Phase.OPEN and not table.code),
             table.game,
             "" if due_ms is None else due_ms,
             int(self._link.replicas > 0),
+            int(table.code != ""),
             *record,
         ]
-        names = [keys.game, keys.history, keys.open, keys.due, keys.record]
+        names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code]
         reply = cast(list[bytes], await self._link.run("commit", self._commit, names, arguments))
         return _outcome(reply, table, request)
 
@@ -205,7 +221,9 @@ def _answered(value: bytes, request: Request) -> Answered:
     return Answered(int(version), fingerprint == request.fingerprint)
 
 
-def _outcome(reply: list[bytes], table: Table, request: Request | None) -> Committed | Answered | Conflict | Gone:
+def _outcome(
+    reply: list[bytes], table: Table, request: Request | None
+) -> Committed | Answered | Conflict | Gone | CodeTaken:
     """What the script's answer means."""
     match reply:
         case [b"committed"]:
@@ -217,4 +235,6 @@ def _outcome(reply: list[bytes], table: Table, request: Request | None) -> Commi
             return Conflict(decode_table(current))
         case [b"gone"]:
             return Gone()
+        case [b"code_taken"]:
+            return CodeTaken()
     raise StoreUnavailable(f"Redis: the commit script answered {reply[:1]!r}")

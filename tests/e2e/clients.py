@@ -107,6 +107,10 @@ class Client(ABC):
         """GetGame."""
         return await self.ask(pb.GetGameRequest(name=name), Game)
 
+    async def find(self, code: str) -> Game:
+        """FindGame."""
+        return await self.ask(pb.FindGameRequest(code=code), Game)
+
     async def games(self, page_size: int = 0, page_token: str = "") -> pb.ListGamesResponse:
         """ListGames."""
         request = pb.ListGamesRequest(page_size=page_size, page_token=page_token)
@@ -376,6 +380,7 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _PATHS = {
     "CreateGame": ("POST", "/v1/games"),
     "GetGame": ("GET", "/v1/NAME"),
+    "FindGame": ("GET", "/v1/games:find"),
     "ListGames": ("GET", "/v1/games"),
     "JoinGame": ("POST", "/v1/NAME:join"),
     "AddBot": ("POST", "/v1/NAME:addBot"),

@@ -382,6 +382,44 @@ async def test_a_player_fills_the_table_with_bots(api: Api) -> None:
     assert (await api.game(pb.ResumeSeatRequest(name=game.name), token)).version == game.version
 
 
+async def test_a_private_table_is_found_by_the_code_in_its_answer(api: Api) -> None:
+    """A private table is answered with its code, which leads to it; the log names the table, and not the code."""
+    game = await api.game(pb.CreateGameRequest(game=Game(seat_count=2, visibility=Game.VISIBILITY_PRIVATE)))
+    with capture_logs() as logs:
+        found = await api.game(pb.FindGameRequest(code=f" {game.join_code[:3]}-{game.join_code[3:].lower()}"))
+    assert found == game
+    assert [line["game"] for line in logs] == [game.name]
+    assert game.join_code not in repr(logs).upper()
+    listed = await api.ask(pb.ListGamesRequest())
+    assert isinstance(listed, pb.ListGamesResponse)
+    assert not listed.games
+
+
+@pytest.mark.parametrize("code", ["", "K7M2Q", "K7M2QXY", "K7M2Q0", "K7M2QU", "K7M_2QX", "K7M2QX" + " " * 40])
+async def test_what_is_no_code_is_refused(api: Api, code: str) -> None:
+    """Text that cannot be a code is told to be none, at the field, and is not looked for."""
+    with pytest.raises(ApiError) as refusal:
+        await api.ask(pb.FindGameRequest(code=code))
+    assert refusal.value.reason == "INVALID_FIELD"
+    assert {bad.field for bad in refusal.value.violations} == {"code"}
+
+
+async def test_spectators_are_refused_what_is_the_seats(api: Api) -> None:
+    """Where spectators are kept away a stream and a replay without a token are denied, and a table has no view."""
+    game = await api.game(pb.CreateGameRequest(game=Game(seat_count=2, spectators=Game.SPECTATORS_NOT_ALLOWED)))
+    tokens = [(await api.join(game.name)).token for _ in range(2)]
+    assert not (await api.game(pb.GetGameRequest(name=game.name))).HasField("view")
+    assert (await api.game(pb.GetGameRequest(name=game.name), tokens[1])).view.seat == 1
+    with pytest.raises(ApiError) as refusal:
+        await api.ask(pb.GetReplayRequest(name=game.name))
+    assert (refusal.value.code_name, refusal.value.http_status) == ("PERMISSION_DENIED", 403)
+    with pytest.raises(ApiError, match="SPECTATORS_NOT_ALLOWED"):
+        async with aclosing(
+            api.calls.stream(METHODS["Observe"], pb.ObserveRequest(name=game.name), Caller(None, "c", "test"))
+        ) as stream:
+            await anext(stream)
+
+
 async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
     """The one line of each call says which game, seat and version it was about, refused or not, and no secret."""
     name, tokens = await api.playing()

@@ -74,6 +74,28 @@ class GetGameRequest(_message.Message):
 Global___GetGameRequest: _TypeAlias = GetGameRequest  # noqa: Y015
 
 @_typing.final
+class FindGameRequest(_message.Message):
+    """Request of FindGame."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    code: _builtins.str
+    """The table's `join_code`. Small letters, blanks and hyphens are taken, too."""
+    def __init__(
+        self,
+        *,
+        code: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindGameRequest: _TypeAlias = FindGameRequest  # noqa: Y015
+
+@_typing.final
 class ListGamesRequest(_message.Message):
     """Request of ListGames."""
 

@@ -32,6 +32,7 @@ class GameServiceStub:
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
     server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
@@ -55,6 +56,11 @@ class GameServiceStub:
         self.GetGame = channel.unary_unary(
                 '/rummy.v1.GameService/GetGame',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.GetGameRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
+                _registered_method=True)
+        self.FindGame = channel.unary_unary(
+                '/rummy.v1.GameService/FindGame',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.FindGameRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
                 _registered_method=True)
         self.ListGames = channel.unary_unary(
@@ -114,6 +120,7 @@ class GameServiceServicer:
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
     server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
@@ -140,8 +147,17 @@ class GameServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FindGame(self, request, context):
+        """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+
+        NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListGames(self, request, context):
-        """Lists the tables that wait for players, newest first, without their views.
+        """Lists the public tables that wait for players, newest first, without their views.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -217,7 +233,8 @@ class GameServiceServicer:
         """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
         opens every card that was hidden.
 
-        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
+        keeps spectators away, and the call has no seat's token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -228,7 +245,8 @@ class GameServiceServicer:
 
         The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
         with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-        with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+        (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -245,6 +263,11 @@ def add_GameServiceServicer_to_server(servicer, server):
             'GetGame': grpc.unary_unary_rpc_method_handler(
                     servicer.GetGame,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.GetGameRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
+            ),
+            'FindGame': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindGame,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.FindGameRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
             ),
             'ListGames': grpc.unary_unary_rpc_method_handler(
@@ -310,6 +333,7 @@ class GameService:
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
     server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
@@ -362,6 +386,33 @@ class GameService:
             target,
             '/rummy.v1.GameService/GetGame',
             rummy_dot_v1_dot_game__service__pb2.GetGameRequest.SerializeToString,
+            rummy_dot_v1_dot_game__pb2.Game.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FindGame(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/FindGame',
+            rummy_dot_v1_dot_game__service__pb2.FindGameRequest.SerializeToString,
             rummy_dot_v1_dot_game__pb2.Game.FromString,
             options,
             channel_credentials,
