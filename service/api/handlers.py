@@ -16,12 +16,13 @@ from service.api.convert.actions import action_from, action_to
 from service.api.convert.events import batch_to, event_to, timestamp
 from service.api.convert.replays import replay_to
 from service.api.convert.tables import game_to, view_to, wanted_from
-from service.api.errors import Violation, bad_page_token, impossible
+from service.api.errors import Violation, bad_page_token, impossible, invalid
 from service.games import read, seats
 from service.games.act import act, list_legal, try_out
 from service.games.create import create
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
+from service.games.quick_join import quick_join
 from service.games.replay import get_replay
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability.calls import note
@@ -42,6 +43,7 @@ def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
                 "FindGame": games.find_game,
                 "ListGames": games.list_games,
                 "JoinGame": games.join_game,
+                "QuickJoin": games.quick_join,
                 "AddBot": games.add_bot,
                 "ResumeSeat": games.resume_seat,
                 "LeaveGame": games.leave_game,
@@ -95,9 +97,22 @@ class GameHandlers:
             entropy=request.entropy,
             request_id=request.request_id,
         )
-        note(seat=joined.seat, version=joined.table.version)
-        game = game_to(see(self._desk, joined.table, joined.seat))
-        return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)
+        return self._joined(joined)
+
+    async def quick_join(self, request: pb.QuickJoinRequest, _caller: Caller) -> pb.JoinGameResponse:
+        """Takes a seat at a table that is like the one asked for."""
+        if request.game.visibility == Game.VISIBILITY_PRIVATE:
+            raise invalid([Violation("game.visibility", "strangers are not led to a private table", "NOT_PUBLIC")])
+        with _playable():
+            joined = await quick_join(
+                self._desk,
+                wanted_from(request.game),
+                display_name=request.display_name,
+                entropy=request.entropy,
+                request_id=request.request_id,
+            )
+        note(game=f"games/{joined.table.game}")
+        return self._joined(joined)
 
     async def add_bot(self, request: pb.AddBotRequest, caller: Caller) -> Game:
         """Puts a bot on a seat."""
@@ -183,6 +198,12 @@ class GameHandlers:
                     case Heartbeat():
                         beat = pb.ObserveResponse.Heartbeat(version=item.version, time=timestamp(item.time_ms))
                         yield pb.ObserveResponse(heartbeat=beat)
+
+    def _joined(self, joined: seats.Joined) -> pb.JoinGameResponse:
+        """A seat that was taken."""
+        note(seat=joined.seat, version=joined.table.version)
+        game = game_to(see(self._desk, joined.table, joined.seat))
+        return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)
 
 
 def _game(name: str) -> str:

@@ -1,6 +1,9 @@
 """A new table: what is asked for, and putting it up with nobody there yet, or with those who have seats already."""
 
+import hashlib
+from base64 import b32encode
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -13,7 +16,10 @@ from service.games.fit import faults_at
 from service.store.outcome import Answered, CodeTaken, Created, Exists, Request
 from service.store.table import Batch, Phase, Seat, Table, TurnLimit
 
-__all__ = ["Wanted", "must_be_playable", "put_up"]
+__all__ = ["Wanted", "likeness_of", "must_be_playable", "new_id", "put_up"]
+
+_ID_LENGTH: Final = 20
+"""Base-32 digits: 100 bits, so that a table's name cannot be guessed."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +62,21 @@ async def put_up(
                 return known
 
 
+def likeness_of(wanted: Wanted) -> str:
+    """What the table has in common with others that a player may take for it: rules, seats, limit, spectators."""
+    common = (wanted.rules, wanted.seat_count, wanted.limit, wanted.spectators)
+    return hashlib.sha256(msgspec.msgpack.encode(common)).hexdigest()[:32]
+
+
+def new_id(desk: Desk, request_id: str = "") -> str:
+    """A new game's id.
+
+    The same request id gives the same id, so that a retry meets the table that the first call made.
+    """
+    source = hashlib.sha256(b"game:" + request_id.lower().encode()).digest() if request_id else desk.chance(32)
+    return b32encode(source).decode().lower()[:_ID_LENGTH]
+
+
 def _new(desk: Desk, game: str, wanted: Wanted, seats: Sequence[Seat]) -> Table:
     now = desk.now_ms()
     return Table(
@@ -73,5 +94,6 @@ def _new(desk: Desk, game: str, wanted: Wanted, seats: Sequence[Seat]) -> Table:
         seeds=(desk.chance(SEED_SIZE), desk.chance(SEED_SIZE)),
         limit=wanted.limit,
         code=new_code(desk, game) if wanted.private else "",
+        likeness="" if wanted.private else likeness_of(wanted),
         spectators=wanted.spectators,
     )

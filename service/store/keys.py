@@ -2,6 +2,7 @@
 
     rummyd:{s7}:game:<id>      hash     version   the table's version, a decimal number
                                         table     the table, encoded
+                                        epoch     the table's epoch
                                         commit    the mark of the commit that made this version
                                         request:<actor>:<request id>
                                                   "<version that it made>:<fingerprint of its payload>"
@@ -11,6 +12,13 @@
     rummyd:{s7}:code:<code>    string   <id> of the private table that has this code
     rummyd:{s7}:open           zset     the public open tables of the shard, all of score 0, so that Redis keeps them in
                                         the order of their names: "<time of creation, 13 digits of ms>:<id>"
+    rummyd:{s7}:alike:<likeness>
+                               zset     "<time of creation, 13 digits of ms>:<id>" of the public open tables of the
+                                        shard that are alike, the score the free seats
+    rummyd:{s7}:next:<likeness>
+                               string   <id> of the table that is created where none of this likeness is open
+    rummyd:{s7}:quick:<digest of a request id>
+                               string   "<fingerprint of its payload>:<id>" of the table at which it takes a seat
     rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
     rummyd:{s7}:pulse          string   the ms at which a server last looked what is due
     rummyd:{s7}:outages        zset     times in which none did, "<from>-<to>" in ms, the score the latter
@@ -19,7 +27,7 @@
 `rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
 every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The
 keys of a game expire together, and each commit postpones that; the code of a private table is drawn so that it lies in
-the game's shard. Entries of expired games in the two indexes are
+the game's shard. Entries of expired games in the indexes are
 dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may see all.
 """
 
@@ -55,6 +63,7 @@ class GameKeys(msgspec.Struct, frozen=True):
     record: str
     code: str
     open: str
+    alike: str
     due: str
     feed: str
 
@@ -65,8 +74,8 @@ class Keys:
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
 
-    def of(self, game: str, code: str = "") -> GameKeys:
-        """The keys of a game, by its id and, where it is private, its code."""
+    def of(self, game: str, *, code: str = "", likeness: str = "") -> GameKeys:
+        """The keys of a game, by its id, its code where it is private, and its likeness where it is public."""
         shard = shard_of(game)
         return GameKeys(
             game=self._key(shard, f"game:{game}"),
@@ -74,6 +83,7 @@ class Keys:
             record=self._key(shard, f"record:{game}"),
             code=self._key(shard, f"code:{code}"),
             open=self._key(shard, "open"),
+            alike=self._key(shard, f"alike:{likeness}"),
             due=self._key(shard, "due"),
             feed=self._key(shard, f"feed:{game}"),
         )
@@ -85,6 +95,18 @@ class Keys:
     def open_shards(self) -> list[str]:
         """The index of open tables of every shard."""
         return [self._key(shard, "open") for shard in range(SHARDS)]
+
+    def alike_shards(self, likeness: str) -> list[str]:
+        """The index of open tables of a likeness, of every shard."""
+        return [self._key(shard, f"alike:{likeness}") for shard in range(SHARDS)]
+
+    def next(self, likeness: str) -> str:
+        """Where those who find no open table of a likeness agree on the one to create."""
+        return self._key(shard_of(likeness), f"next:{likeness}")
+
+    def quick(self, digest: str) -> str:
+        """Where the table of a request that may be at any is kept, by the digest of its id."""
+        return self._key(shard_of(digest), f"quick:{digest}")
 
     def due(self, shard: int) -> DueKeys:
         """Where a shard keeps what falls due."""

@@ -6,6 +6,7 @@ listing and the wake-up of those who watch, or nothing of it. Where replicas are
 it is made, but not confirmed: that is StoreUnavailable, and the request is answered when it comes again.
 """
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Final, cast
 import msgspec
 
 from service.observability import metrics
+from service.store.agreement import Agreement
 from service.store.codec import decode_table, encode_batch, encode_table
 from service.store.due import Due, Look
 from service.store.errors import ServerTooOld, StoreUnavailable
@@ -22,13 +24,25 @@ from service.store.history import History, HistoryReader
 from service.store.keys import Keys, shard_of
 from service.store.link import Limits, Link, open_link
 from service.store.listing import Listing, Page
-from service.store.outcome import Answered, CodeTaken, Committed, Conflict, Created, Exists, Gone, Loaded, Request
+from service.store.outcome import (
+    Answered,
+    Chosen,
+    CodeTaken,
+    Committed,
+    Conflict,
+    Created,
+    Exists,
+    Gone,
+    Loaded,
+    Request,
+)
 from service.store.table import Batch, Phase, Table
 
 __all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
 
 COMMIT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
 CONFIRM: Final = Path(__file__).with_name("confirm.lua").read_text("utf-8")
+_NEXT_MS: Final = 60_000
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +71,7 @@ class Store:
         self._reader = reader
         self._listing = Listing(link, keys)
         self._due = Due(link, keys)
+        self._agreement = Agreement(link)
         self._commit = link.client.register_script(COMMIT)
         self._confirm = link.client.register_script(CONFIRM)
 
@@ -162,6 +177,38 @@ class Store:
         """At most `limit` ≥ 1 open tables, the newest first, from where the page before ended. Raises BadCursor."""
         return await self._listing.open_tables(limit, cursor)
 
+    async def fullest_alike(self, likeness: str) -> str | None:
+        """The public open game of this likeness with the fewest free seats, then the oldest, by its id; None: none."""
+        return await self._listing.fullest_alike(likeness)
+
+    async def next_alike(self, likeness: str, proposed: str, *, instead_of: str = "") -> str:
+        """The id of the game that all create who find none of this likeness open: the one proposed, if it is the first.
+
+        `instead_of` is one that was told here before, and that is known to be open no more.
+        """
+        lifetime_ms = min(_NEXT_MS, self.lifetime_ms(Phase.OPEN))  # no longer than the game, which is not to rise again
+        return await self._agreement.reach(self._keys.next(likeness), proposed, instead_of, lifetime_ms)
+
+    async def chosen(self, request: Request) -> Chosen | None:
+        """The game at which a request that may be at any takes a seat; None where none has been chosen.
+
+        It is told once the replicas that are waited for have it.
+        """
+        key = self._keys.quick(_digest(request))
+        value = await self._agreement.reached(key)
+        if value is not None and self._link.replicas:
+            value = await self._agreement.reach(key, value, "", self.lifetime_ms(Phase.PLAYING))
+        return None if value is None else _chosen(value, request)
+
+    async def choose(self, request: Request, game: str, *, instead_of: str = "") -> Chosen:
+        """Choose the game at which a request that may be at any takes a seat: this one, if it is the first.
+
+        `instead_of` is the one chosen before, which is known to have refused, and for good. Kept like a match.
+        """
+        value, old = (f"{request.fingerprint.hex()}:{name}" for name in (game, instead_of))
+        key, lifetime_ms = self._keys.quick(_digest(request)), self.lifetime_ms(Phase.PLAYING)
+        return _chosen(await self._agreement.reach(key, value, old, lifetime_ms), request)
+
     async def look(self, shard: int, now_ms: int, limit: int) -> Look:
         """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
         return await self._due.look(shard, now_ms, limit)
@@ -187,7 +234,7 @@ class Store:
     ) -> Committed | Answered | Conflict | Gone | CodeTaken:
         if batch.version != table.version:
             raise ValueError(f"the batch is of version {batch.version}, the table of version {table.version}")
-        keys = self._keys.of(table.game, table.code)
+        keys = self._keys.of(table.game, code=table.code, likeness=table.likeness)
         arguments: list[str | bytes | int] = [
             table.version - 1,
             table.version,
@@ -205,15 +252,26 @@ class Store:
             "" if due_ms is None else due_ms,
             int(self._link.replicas > 0),
             int(table.code != ""),
+            sum(not seat.taken for seat in table.seats) if table.phase is Phase.OPEN and table.likeness else "",
+            table.epoch,
             *record,
         ]
-        names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code]
+        names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code, keys.alike]
         reply = cast(list[bytes], await self._link.run("commit", self._commit, names, arguments))
         return _outcome(reply, table, request)
 
 
 def _field(request: Request) -> str:
     return f"request:{request.key}"
+
+
+def _digest(request: Request) -> str:
+    return hashlib.sha256(request.key.encode()).hexdigest()[:32]
+
+
+def _chosen(value: str, request: Request) -> Chosen:
+    fingerprint, _, game = value.partition(":")
+    return Chosen(game, fingerprint == request.fingerprint.hex())
 
 
 def _answered(value: bytes, request: Request) -> Answered:

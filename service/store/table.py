@@ -124,6 +124,8 @@ class Table(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Of the turn that is played; None where nothing falls due."""
     code: str = ""
     """What a private table is found by; empty: it is public."""
+    likeness: str = ""
+    """What public tables that one may take for each other have in common; empty: nobody is led here."""
     spectators: bool = True
     """Whether those who have no seat may look on."""
 

@@ -118,6 +118,8 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
         "bank": "0s",
         "misses": 2,
     }
+    quick = {"game": {"seatCount": 2, "displayName": "Quick"}, "displayName": "Ann"}
+    assert generic.call(GAMES, "QuickJoin", quick)["game"]["displayName"] == "Quick"
     private = generic.call(GAMES, "CreateGame", {"game": {"seatCount": 2, "visibility": "VISIBILITY_PRIVATE"}})
     assert generic.call(GAMES, "FindGame", {"code": private["joinCode"].lower()}) == private
     assert len(generic.call(RULE_SETS, "ListRuleSets", {})["ruleSets"]) == 5
@@ -292,6 +294,13 @@ BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
         ("game.display_name",),
     ),
     "no code": (game_service_pb2.FindGameRequest(code="K7M2Q0"), ("code",)),
+    "quick, private": (
+        game_service_pb2.QuickJoinRequest(
+            game=game_pb2.Game(seat_count=2, visibility=game_pb2.Game.VISIBILITY_PRIVATE), display_name="Ann"
+        ),
+        ("game.visibility",),
+    ),
+    "quick and bad": (game_service_pb2.QuickJoinRequest(entropy="ä"), ("game", "display_name", "entropy")),
     "no name": (game_service_pb2.GetGameRequest(name="games/A"), ("name",)),
     "nobody": (game_service_pb2.JoinGameRequest(name="games/a", seat=8), ("display_name", "seat")),
     "no action": (act(), ("actions",)),

@@ -125,6 +125,15 @@ class Client(ABC):
         self.token = joined.token
         return joined
 
+    async def quick_join(
+        self, game: Game, display_name: str = "Somebody", *, request_id: str = ""
+    ) -> pb.JoinGameResponse:
+        """QuickJoin; the token is this client's from now on."""
+        request = pb.QuickJoinRequest(game=game, display_name=display_name, request_id=request_id)
+        joined = await self.ask(request, pb.JoinGameResponse)
+        self.token = joined.token
+        return joined
+
     async def add_bot(self, name: str, request_id: str = "") -> Game:
         """AddBot."""
         return await self.ask(pb.AddBotRequest(name=name, request_id=request_id), Game)
@@ -383,6 +392,7 @@ _PATHS = {
     "FindGame": ("GET", "/v1/games:find"),
     "ListGames": ("GET", "/v1/games"),
     "JoinGame": ("POST", "/v1/NAME:join"),
+    "QuickJoin": ("POST", "/v1/games:quickJoin"),
     "AddBot": ("POST", "/v1/NAME:addBot"),
     "ResumeSeat": ("POST", "/v1/NAME:resumeSeat"),
     "LeaveGame": ("POST", "/v1/NAME:leave"),

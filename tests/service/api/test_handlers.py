@@ -420,6 +420,31 @@ async def test_spectators_are_refused_what_is_the_seats(api: Api) -> None:
             await anext(stream)
 
 
+async def test_a_quick_join_gives_a_seat(api: Api) -> None:
+    """Who asks for a table like this has a seat at one, as if he had joined it; the log says at which."""
+    rule_set = RuleSet(preset="rummy500", deals=1)
+    request = pb.QuickJoinRequest(game=Game(seat_count=2, rule_set=rule_set), display_name="Ann")
+    with capture_logs() as logs:
+        answers = [await api.ask(request) for _ in range(2)]
+    first, second = (answer for answer in answers if isinstance(answer, pb.JoinGameResponse))
+    assert (first.seat, second.seat, second.game.name) == (0, 1, first.game.name)
+    assert (first.game.rule_set.preset, second.game.state) == ("rummy500", Game.STATE_PLAYING)
+    assert (await api.game(pb.GetGameRequest(name=first.game.name), second.token)).view.seat == 1
+    assert [(line["game"], line["seat"]) for line in logs] == [(first.game.name, 0), (first.game.name, 1)]
+
+
+async def test_nobody_is_led_to_a_private_table(api: Api) -> None:
+    """A quick join at a private table makes no sense, and faulty rules none either: each is told at its field."""
+    for game, reason, field in (
+        (Game(seat_count=2, visibility=Game.VISIBILITY_PRIVATE), "INVALID_FIELD", "game.visibility"),
+        (Game(seat_count=2, rule_set=RuleSet(preset="basic", deals=0)), "INVALID_RULE_SET", "game.rule_set.target"),
+    ):
+        with pytest.raises(ApiError) as refusal:
+            await api.ask(pb.QuickJoinRequest(game=game, display_name="Ann"))
+        assert refusal.value.reason == reason
+        assert field in {bad.field for bad in refusal.value.violations}
+
+
 async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
     """The one line of each call says which game, seat and version it was about, refused or not, and no secret."""
     name, tokens = await api.playing()

@@ -73,6 +73,11 @@ class GameServiceStub:
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
                 _registered_method=True)
+        self.QuickJoin = channel.unary_unary(
+                '/rummy.v1.GameService/QuickJoin',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.QuickJoinRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
+                _registered_method=True)
         self.AddBot = channel.unary_unary(
                 '/rummy.v1.GameService/AddBot',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.AddBotRequest.SerializeToString,
@@ -167,6 +172,18 @@ class GameServiceServicer:
         """Takes a seat. The table starts by itself when its last seat is taken.
 
         FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def QuickJoin(self, request, context):
+        """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+        several it is the fullest, then the oldest. Where there is none, it is created.
+
+        A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+        private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+        (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -278,6 +295,11 @@ def add_GameServiceServicer_to_server(servicer, server):
             'JoinGame': grpc.unary_unary_rpc_method_handler(
                     servicer.JoinGame,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.SerializeToString,
+            ),
+            'QuickJoin': grpc.unary_unary_rpc_method_handler(
+                    servicer.QuickJoin,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.QuickJoinRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.SerializeToString,
             ),
             'AddBot': grpc.unary_unary_rpc_method_handler(
@@ -467,6 +489,33 @@ class GameService:
             target,
             '/rummy.v1.GameService/JoinGame',
             rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.SerializeToString,
+            rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def QuickJoin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/QuickJoin',
+            rummy_dot_v1_dot_game__service__pb2.QuickJoinRequest.SerializeToString,
             rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
             options,
             channel_credentials,

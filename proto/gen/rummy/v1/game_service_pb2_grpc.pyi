@@ -67,6 +67,14 @@ class GameServiceStub:
 
     FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
     """
+    QuickJoin: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]
+    """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+    several it is the fullest, then the oldest. Where there is none, it is created.
+
+    A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+    private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+    (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
+    """
     AddBot: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]
     """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
 
@@ -151,6 +159,14 @@ class GameServiceAsyncStub(GameServiceStub):
     """Takes a seat. The table starts by itself when its last seat is taken.
 
     FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    """
+    QuickJoin: _aio.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
+    """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+    several it is the fullest, then the oldest. Where there is none, it is created.
+
+    A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+    private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+    (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
     """
     AddBot: _aio.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
@@ -263,6 +279,20 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Takes a seat. The table starts by itself when its last seat is taken.
 
         FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        """
+
+    @_abc_1.abstractmethod
+    def QuickJoin(
+        self,
+        request: _game_service_pb2.QuickJoinRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
+        """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+        several it is the fullest, then the oldest. Where there is none, it is created.
+
+        A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+        private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+        (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
         """
 
     @_abc_1.abstractmethod
