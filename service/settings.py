@@ -72,6 +72,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(ge=1, le=1_000_000, description="How many of a table's versions are kept for watchers to resume from."),
     ] = 1000
 
+    workers: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=256,
+            description="How many processes serve on the same ports, on Linux: one a core. One that ends is replaced.",
+        ),
+    ] = 1
     grpc_host: Annotated[str, Meta(min_length=1, description="The address that gRPC listens on.")] = "127.0.0.1"
     grpc_port: Annotated[int, Meta(ge=0, le=65535, description="The port of gRPC. 0: any free one.")] = 50051
     rest_host: Annotated[str, Meta(min_length=1, description="The address that REST and the docs listen on.")] = (

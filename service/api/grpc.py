@@ -31,8 +31,6 @@ FRONT: Final = "grpc"
 _CALL_ID: Final = "x-request-id"
 
 _OPTIONS: Final = (
-    # One process, one port: a port in use must be an error, not a share of its connections.
-    ("grpc.so_reuseport", 0),
     # Bursts wait their turn. Beyond that, calls are turned away at random, and beyond the hard limit all are.
     ("grpc.server.max_pending_requests", 20_000),
     ("grpc.server.max_pending_requests_hard_limit", 40_000),
@@ -48,9 +46,10 @@ _OPTIONS: Final = (
 class GrpcServer:
     """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so."""
 
-    def __init__(self, calls: Calls, *, max_request_bytes: int = 65_536) -> None:
-        limit = ("grpc.max_receive_message_length", max_request_bytes)
-        self._server = grpc.aio.server(options=[*_OPTIONS, limit])
+    def __init__(self, calls: Calls, *, max_request_bytes: int = 65_536, shared: bool = False) -> None:
+        """With `shared` other processes may listen on its port, too. Else a port in use is an error."""
+        options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
+        self._server = grpc.aio.server(options=[*_OPTIONS, *options])
         names = [service.full_name for service in calls.services]
         for service in calls.services:
             methods = {method.name: _handler(calls, method) for method in service.methods}
