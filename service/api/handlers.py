@@ -23,6 +23,7 @@ from service.games.create import create
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
 from service.games.quick_join import quick_join
+from service.games.rematch import rematch
 from service.games.replay import get_replay
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability.calls import note
@@ -47,6 +48,7 @@ def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
                 "AddBot": games.add_bot,
                 "ResumeSeat": games.resume_seat,
                 "LeaveGame": games.leave_game,
+                "Rematch": games.rematch,
                 "StartGame": games.start_game,
                 "Act": games.act,
                 "ListLegalActions": games.list_legal_actions,
@@ -111,7 +113,6 @@ class GameHandlers:
                 entropy=request.entropy,
                 request_id=request.request_id,
             )
-        note(game=f"games/{joined.table.game}")
         return self._joined(joined)
 
     async def add_bot(self, request: pb.AddBotRequest, caller: Caller) -> Game:
@@ -138,6 +139,17 @@ class GameHandlers:
         table = await seats.leave(self._desk, _game(request.name), caller.token, request_id=request.request_id)
         note(version=table.version)
         return game_to(see(self._desk, table, None))
+
+    async def rematch(self, request: pb.RematchRequest, caller: Caller) -> pb.JoinGameResponse:
+        """Takes a place at the table that follows."""
+        joined = await rematch(
+            self._desk,
+            _game(request.name),
+            caller.token,
+            entropy=request.entropy,
+            request_id=request.request_id,
+        )
+        return self._joined(joined)
 
     async def start_game(self, request: pb.StartGameRequest, caller: Caller) -> Game:
         """Starts the match."""
@@ -201,7 +213,7 @@ class GameHandlers:
 
     def _joined(self, joined: seats.Joined) -> pb.JoinGameResponse:
         """A seat that was taken."""
-        note(seat=joined.seat, version=joined.table.version)
+        note(game=f"games/{joined.table.game}", seat=joined.seat, version=joined.table.version)
         game = game_to(see(self._desk, joined.table, joined.seat))
         return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)
 

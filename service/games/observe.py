@@ -8,6 +8,7 @@ from engine.events import MatchEnded
 from service.games.change import load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
+from service.games.rematch import rematch_of
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
 from service.games.tokens import onlooker_of, viewer_of
 from service.observability import metrics
@@ -46,7 +47,7 @@ async def observe(
     while True:
         viewer = onlooker_of(table, token)
         if snapshot:
-            yield see(desk, table, viewer)
+            yield see(desk, table, viewer, rematch=await rematch_of(desk, table, viewer))
             after = table.version
         if table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version:
             return

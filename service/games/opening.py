@@ -16,9 +16,9 @@ from service.games.fit import faults_at
 from service.store.outcome import Answered, CodeTaken, Created, Exists, Request
 from service.store.table import Batch, Phase, Seat, Table, TurnLimit
 
-__all__ = ["Wanted", "likeness_of", "must_be_playable", "new_id", "put_up"]
+__all__ = ["ID_LENGTH", "Wanted", "likeness_of", "must_be_playable", "new_id", "put_up"]
 
-_ID_LENGTH: Final = 20
+ID_LENGTH: Final = 20
 """Base-32 digits: 100 bits, so that a table's name cannot be guessed."""
 
 
@@ -74,7 +74,7 @@ def new_id(desk: Desk, request_id: str = "") -> str:
     The same request id gives the same id, so that a retry meets the table that the first call made.
     """
     source = hashlib.sha256(b"game:" + request_id.lower().encode()).digest() if request_id else desk.chance(32)
-    return b32encode(source).decode().lower()[:_ID_LENGTH]
+    return b32encode(source).decode().lower()[:ID_LENGTH]
 
 
 def _new(desk: Desk, game: str, wanted: Wanted, seats: Sequence[Seat]) -> Table:

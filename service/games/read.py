@@ -6,6 +6,7 @@ from service.games.change import load
 from service.games.codes import read_code
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
+from service.games.rematch import rematch_of
 from service.games.seen import SeenTable, see
 from service.games.tokens import viewer_of
 
@@ -23,7 +24,8 @@ class OpenTables:
 async def get(desk: Desk, game: str, token: str | None) -> SeenTable:
     """The table as the token's seat, or a spectator, sees it. Raises TOKEN_INVALID, GAME_NOT_FOUND."""
     table = await load(desk, game)
-    return see(desk, table, viewer_of(table, token))
+    viewer = viewer_of(table, token)
+    return see(desk, table, viewer, rematch=await rematch_of(desk, table, viewer))
 
 
 async def find(desk: Desk, typed: str) -> SeenTable:

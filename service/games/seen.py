@@ -65,6 +65,8 @@ class SeenTable:
     """What a private table is found by; empty: it is public."""
     spectators: bool
     """Whether those who have no seat may look on."""
+    rematch: str
+    """The game that follows this one; empty: none, or it is not told here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class SeenBatch:
     events: tuple[TableEvent | Event, ...]
 
 
-def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
+def see(desk: Desk, table: Table, viewer: int | None, *, rematch: str = "") -> SeenTable:
     """The table as the seat `viewer`, or a spectator (None), may see it.
 
     Where no spectators are allowed, one sees of the match that there is one, and nothing else.
@@ -104,6 +106,7 @@ def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
         deadline_ms=clock.due_ms if clock and not clock.thinking else None,
         code=table.code,
         spectators=table.spectators,
+        rematch=rematch,
     )
 
 

@@ -74,13 +74,14 @@ class Listing:
                 return None
             _, member, key = min(found)
             game = member.partition(":")[2]
-            if await self._exists(game):
+            if await self.exists(game):
                 return game
             await self._drop([(key, member)])
 
-    async def _exists(self, game: str) -> bool:
+    async def exists(self, game: str) -> bool:
+        """Whether there is such a game."""
         key = self._keys.of(game).game
-        return await self._link.call("fullest", lambda: self._link.client.exists(key)) > 0
+        return await self._link.call("exists", lambda: self._link.client.exists(key)) > 0
 
     async def _members(self, limit: int, cursor: str) -> list[str]:
         """The first members below the cursor, across all shards, from the greatest down."""

@@ -153,6 +153,10 @@ class Store:
             await self._link.run("confirm", self._confirm, [key], [])
         return Loaded(decode_table(found[0]), answered)
 
+    async def exists(self, game: str) -> bool:
+        """Whether there is such a game."""
+        return await self._listing.exists(game)
+
     async def find(self, code: str) -> str | None:
         """The id of the private game that has this code; None where none has."""
         key = self._keys.code(code)

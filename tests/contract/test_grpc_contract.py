@@ -102,6 +102,8 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
     assert generic.call(GAMES, "GetGame", {"name": name})["state"] == "STATE_FINISHED"
     assert generic.call(GAMES, "Observe", {"name": name})["snapshot"]["name"] == name
     assert generic.call(GAMES, "GetReplay", {"name": name})["seats"] == 2
+    again = generic.call(GAMES, "Rematch", {"name": name}, tokens[0])
+    assert generic.call(GAMES, "GetGame", {"name": name}, tokens[1])["rematch"] == again["game"]["name"]
     waiting, tokens = table(generic, players=1)
     assert waiting in {game["name"] for game in generic.call(GAMES, "ListGames", {})["games"]}
     generic.call(GAMES, "JoinGame", {"name": waiting, "displayName": "Bob"})
@@ -173,6 +175,7 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
             {"players": "1", "least": "2"},
         ),
         (generic.refusal(GAMES, "LeaveGame", {"name": given_up}, leavers[0]), "UNAUTHENTICATED", "TOKEN_INVALID", {}),
+        (generic.refusal(GAMES, "Rematch", {"name": name}, tokens[0]), "FAILED_PRECONDITION", "GAME_NOT_OVER", {}),
         (generic.refusal(GAMES, "GetReplay", {"name": name}), "FAILED_PRECONDITION", "GAME_NOT_OVER", {}),
         (
             generic.refusal(GAMES, "Observe", {"name": closed_name}),

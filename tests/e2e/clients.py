@@ -134,6 +134,12 @@ class Client(ABC):
         self.token = joined.token
         return joined
 
+    async def rematch(self, name: str, request_id: str = "") -> pb.JoinGameResponse:
+        """Rematch; the token is this client's from now on."""
+        joined = await self.ask(pb.RematchRequest(name=name, request_id=request_id), pb.JoinGameResponse)
+        self.token = joined.token
+        return joined
+
     async def add_bot(self, name: str, request_id: str = "") -> Game:
         """AddBot."""
         return await self.ask(pb.AddBotRequest(name=name, request_id=request_id), Game)
@@ -396,6 +402,7 @@ _PATHS = {
     "AddBot": ("POST", "/v1/NAME:addBot"),
     "ResumeSeat": ("POST", "/v1/NAME:resumeSeat"),
     "LeaveGame": ("POST", "/v1/NAME:leave"),
+    "Rematch": ("POST", "/v1/NAME:rematch"),
     "StartGame": ("POST", "/v1/NAME:start"),
     "Act": ("POST", "/v1/NAME:act"),
     "ListLegalActions": ("GET", "/v1/NAME:legalActions"),

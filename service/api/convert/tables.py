@@ -58,6 +58,7 @@ def game_to(seen: SeenTable) -> pb.Game:
         visibility=pb.Game.VISIBILITY_PRIVATE if seen.code else pb.Game.VISIBILITY_PUBLIC,
         join_code=seen.code,
         spectators=_SPECTATORS[seen.spectators],
+        rematch=f"games/{seen.rematch}" if seen.rematch else "",
     )
 
 

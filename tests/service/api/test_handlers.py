@@ -445,6 +445,26 @@ async def test_nobody_is_led_to_a_private_table(api: Api) -> None:
         assert field in {bad.field for bad in refusal.value.violations}
 
 
+async def test_a_rematch_gives_a_seat_at_the_next_table(api: Api) -> None:
+    """After a match its seats play again: the answer is that of a join, and the old table names the new one to them."""
+    name, tokens = await api.playing(RuleSet(preset="basic", round_limit=1))
+    with pytest.raises(ApiError, match="GAME_NOT_OVER"):
+        await api.ask(pb.RematchRequest(name=name), tokens[0])
+    for token in tokens:
+        drawn = await api.act(name, token, DRAW)
+        await api.act(name, token, action_pb2.Action(discard=action_pb2.Action.Discard(card=drawn.view.hand[0])))
+    assert (await api.game(pb.GetGameRequest(name=name), tokens[0])).rematch == ""
+    with capture_logs() as logs:
+        answer = await api.ask(pb.RematchRequest(name=name, entropy="dice"), tokens[1])
+    assert isinstance(answer, pb.JoinGameResponse)
+    new = answer.game
+    assert (answer.seat, new.seats[1].entropy, new.visibility) == (1, "dice", Game.VISIBILITY_PRIVATE)
+    assert new.join_code
+    assert [(line["game"], line["seat"]) for line in logs] == [(new.name, 1)]
+    assert (await api.game(pb.GetGameRequest(name=name), tokens[0])).rematch == new.name
+    assert (await api.game(pb.GetGameRequest(name=name))).rematch == "", "strangers are not told"
+
+
 async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
     """The one line of each call says which game, seat and version it was about, refused or not, and no secret."""
     name, tokens = await api.playing()
@@ -465,6 +485,7 @@ async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
         pb.JoinGameRequest(name="games/nowhere", display_name="Ann"),
         pb.AddBotRequest(name="games/nowhere"),
         pb.ResumeSeatRequest(name="games/nowhere"),
+        pb.RematchRequest(name="games/nowhere"),
         pb.LeaveGameRequest(name="games/nowhere"),
         pb.StartGameRequest(name="games/nowhere"),
         pb.ActRequest(name="games/nowhere", actions=[DRAW]),

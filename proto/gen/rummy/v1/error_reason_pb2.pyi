@@ -67,7 +67,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 22
     """A fault of the server. The request id in the metadata finds it in the server's log."""
     ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
-    """The match has not been played to its end."""
+    """The match is not over, or was given up before its end and has no replay."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
     """There is no such method or path."""
     ERROR_REASON_CODE_NOT_FOUND: _ErrorReason.ValueType  # 31
@@ -163,7 +163,7 @@ ERROR_REASON_NEWER_SCHEMA: ErrorReason.ValueType  # 21
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
 """A fault of the server. The request id in the metadata finds it in the server's log."""
 ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
-"""The match has not been played to its end."""
+"""The match is not over, or was given up before its end and has no replay."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23
 """There is no such method or path."""
 ERROR_REASON_CODE_NOT_FOUND: ErrorReason.ValueType  # 31

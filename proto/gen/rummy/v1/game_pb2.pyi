@@ -224,6 +224,7 @@ class Game(_message.Message):
     VISIBILITY_FIELD_NUMBER: _builtins.int
     JOIN_CODE_FIELD_NUMBER: _builtins.int
     SPECTATORS_FIELD_NUMBER: _builtins.int
+    REMATCH_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The resource name, `games/{game}`."""
     display_name: _builtins.str
@@ -246,6 +247,10 @@ class Game(_message.Message):
     """
     spectators: Global___Game.Spectators.ValueType
     """Whether those who have no seat may look on."""
+    rematch: _builtins.str
+    """The table where those who played here play again, `games/{game}`, once one of them has called Rematch. Told to the seats of a match that is over,
+    by GetGame and in snapshots.
+    """
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
         """The rules: in a request a preset with the fields that differ, or all fields. Left out: `basic`. In an answer they are whole."""
@@ -294,10 +299,11 @@ class Game(_message.Message):
         visibility: Global___Game.Visibility.ValueType = ...,
         join_code: _builtins.str = ...,
         spectators: Global___Game.Spectators.ValueType = ...,
+        rematch: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "rule_set", b"rule_set", "turn_limit", b"turn_limit", "update_time", b"update_time", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "display_name", b"display_name", "epoch", b"epoch", "expire_time", b"expire_time", "join_code", b"join_code", "name", b"name", "rule_set", b"rule_set", "seat_count", b"seat_count", "seats", b"seats", "spectators", b"spectators", "state", b"state", "turn_limit", b"turn_limit", "update_time", b"update_time", "version", b"version", "view", b"view", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "display_name", b"display_name", "epoch", b"epoch", "expire_time", b"expire_time", "join_code", b"join_code", "name", b"name", "rematch", b"rematch", "rule_set", b"rule_set", "seat_count", b"seat_count", "seats", b"seats", "spectators", b"spectators", "state", b"state", "turn_limit", b"turn_limit", "update_time", b"update_time", "version", b"version", "view", b"view", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

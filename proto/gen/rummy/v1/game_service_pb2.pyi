@@ -348,6 +348,36 @@ class LeaveGameRequest(_message.Message):
 Global___LeaveGameRequest: _TypeAlias = LeaveGameRequest  # noqa: Y015
 
 @_typing.final
+class RematchRequest(_message.Message):
+    """Request of Rematch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The table whose match is over, `games/{game}`."""
+    entropy: _builtins.str
+    """What the player adds to the shuffle of the next match, as in JoinGame."""
+    request_id: _builtins.str
+    """Makes the call safe to retry: a UUID."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        entropy: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entropy", b"entropy", "name", b"name", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RematchRequest: _TypeAlias = RematchRequest  # noqa: Y015
+
+@_typing.final
 class StartGameRequest(_message.Message):
     """Request of StartGame."""
 

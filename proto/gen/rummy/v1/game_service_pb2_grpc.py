@@ -93,6 +93,11 @@ class GameServiceStub:
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.LeaveGameRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
                 _registered_method=True)
+        self.Rematch = channel.unary_unary(
+                '/rummy.v1.GameService/Rematch',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.RematchRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
+                _registered_method=True)
         self.StartGame = channel.unary_unary(
                 '/rummy.v1.GameService/StartGame',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.StartGameRequest.SerializeToString,
@@ -219,6 +224,19 @@ class GameServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Rematch(self, request, context):
+        """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+        and on any server, meet there.
+
+        It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+        unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+        StartGame without those who have not. Who has come is answered with his seat and token again.
+        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def StartGame(self, request, context):
         """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
@@ -316,6 +334,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.LeaveGame,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.LeaveGameRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
+            ),
+            'Rematch': grpc.unary_unary_rpc_method_handler(
+                    servicer.Rematch,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.RematchRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.SerializeToString,
             ),
             'StartGame': grpc.unary_unary_rpc_method_handler(
                     servicer.StartGame,
@@ -598,6 +621,33 @@ class GameService:
             '/rummy.v1.GameService/LeaveGame',
             rummy_dot_v1_dot_game__service__pb2.LeaveGameRequest.SerializeToString,
             rummy_dot_v1_dot_game__pb2.Game.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Rematch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/Rematch',
+            rummy_dot_v1_dot_game__service__pb2.RematchRequest.SerializeToString,
+            rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
             options,
             channel_credentials,
             insecure,

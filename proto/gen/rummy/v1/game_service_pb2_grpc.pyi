@@ -93,6 +93,15 @@ class GameServiceStub:
 
     FAILED_PRECONDITION (`GAME_OVER`): the match is over.
     """
+    Rematch: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.JoinGameResponse]
+    """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+    and on any server, meet there.
+
+    It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+    unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+    StartGame without those who have not. Who has come is answered with his seat and token again.
+    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+    """
     StartGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]
     """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
@@ -185,6 +194,15 @@ class GameServiceAsyncStub(GameServiceStub):
     last player leaves, the match is abandoned.
 
     FAILED_PRECONDITION (`GAME_OVER`): the match is over.
+    """
+    Rematch: _aio.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
+    """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+    and on any server, meet there.
+
+    It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+    unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+    StartGame without those who have not. Who has come is answered with his seat and token again.
+    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
     """
     StartGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
@@ -329,6 +347,21 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         last player leaves, the match is abandoned.
 
         FAILED_PRECONDITION (`GAME_OVER`): the match is over.
+        """
+
+    @_abc_1.abstractmethod
+    def Rematch(
+        self,
+        request: _game_service_pb2.RematchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
+        """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+        and on any server, meet there.
+
+        It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+        unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+        StartGame without those who have not. Who has come is answered with his seat and token again.
+        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
         """
 
     @_abc_1.abstractmethod

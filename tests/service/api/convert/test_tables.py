@@ -43,6 +43,7 @@ def seen_of(state: State | None, viewer: int | None = None, phase: Phase = Phase
         deadline_ms=1_800_000_000_004,
         code="",
         spectators=True,
+        rematch="",
     )
 
 
@@ -112,6 +113,12 @@ def test_who_finds_a_table_and_who_looks_on_is_told() -> None:
     for game, private_, spectators in ((public, False, True), (private, True, False)):
         wanted = wanted_from(game)
         assert (wanted.private, wanted.spectators) == (private_, spectators)
+
+
+def test_the_table_that_follows_is_told_by_its_name() -> None:
+    """Where there is a rematch, its table is named; else the name is empty."""
+    assert game_to(seen_of(None)).rematch == ""
+    assert game_to(dataclasses.replace(seen_of(None), rematch="8x2k")).rematch == "games/8x2k"
 
 
 def test_a_table_is_public_and_open_to_spectators_unless_it_says_otherwise() -> None:

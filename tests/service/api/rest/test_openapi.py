@@ -180,7 +180,7 @@ TABLE = Game(name="games/a", seat_count=2, epoch="e1", version=1)
 BACKEND = Backend(
     {
         **dict.fromkeys(["CreateGame", "GetGame", "FindGame", "LeaveGame", "StartGame", "AddBot", "ResumeSeat"], TABLE),
-        **dict.fromkeys(["JoinGame", "QuickJoin"], JoinGameResponse(seat=1, token="t", game=TABLE)),  # noqa: S106  nobody's
+        **dict.fromkeys(["JoinGame", "QuickJoin", "Rematch"], JoinGameResponse(seat=1, token="t", game=TABLE)),  # noqa: S106  nobody's
         "Observe": [ObserveResponse(snapshot=TABLE), ApiError("SERVER_DRAINING", "the server stops")],
     }
 )
