@@ -20,7 +20,7 @@ MUTATED := $(MUTANTS)/.mutants-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	--upgrade --custom-compile-command "make lock"
-LOCK = $(COMPILE) --extra embedded --extra client pyproject.toml
+LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 
 CASES ?= tests/cases
 ARGS ?=

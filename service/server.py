@@ -9,12 +9,13 @@ It starts from below (Redis, store, metrics, then gRPC and REST) and stops from 
 
 import asyncio
 import os
+import platform
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -26,7 +27,7 @@ from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
 from service.http_server import HttpServer, listen
-from service.observability import metrics
+from service.observability import metrics, traces
 from service.readiness import Readiness
 from service.settings import LOCAL_REDIS, Settings
 from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
@@ -34,6 +35,9 @@ from service.store.feed import FeedLimits
 from service.store.link import Limits
 from service.store.store import Options, Store
 from service.tls import Tls, TlsError
+
+if TYPE_CHECKING:
+    from service.observability.otel import OtelTracer
 
 __all__ = ["Addresses", "Server", "StartError", "listening", "redis_of", "running"]
 
@@ -102,6 +106,11 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
+        if settings.traces_endpoint:
+            tracer = _tracer(settings)
+            stack.push_async_callback(asyncio.to_thread, tracer.close)
+            stack.callback(traces.use, None)
+            traces.use(tracer)
         measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
         stack.callback(measuring.cancel)
         calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
@@ -156,6 +165,20 @@ def _tls(settings: Settings) -> Tls | None:
         return Tls.read(settings.tls_certificate, settings.tls_key, settings.tls_client_ca)
     except TlsError as error:
         raise StartError(f"TLS: {error}") from error
+
+
+def _tracer(settings: Settings) -> "OtelTracer":
+    """What sends traces."""
+    try:
+        from service.observability.otel import OtelTracer  # noqa: PLC0415  what it takes is an extra
+    except ImportError as error:
+        raise StartError("traces need OpenTelemetry: install rummyd[otel]") from error
+    return OtelTracer(
+        settings.traces_endpoint,
+        share=settings.traces_share,
+        instance=settings.instance or platform.node(),
+        release=version("rummyd"),
+    )
 
 
 async def redis_of(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:

@@ -138,6 +138,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="The lowest level of the lines that are logged.")
     ] = "info"
+    traces_endpoint: Annotated[
+        str,
+        Meta(
+            description="Where traces are sent, by OTLP over HTTP, as in http://collector:4318/v1/traces. It takes "
+            "rummyd[otel]. Empty: there are none."
+        ),
+    ] = ""
+    traces_share: Annotated[
+        float, Meta(ge=0, le=1, description="The share of calls that are traced where the caller does not decide.")
+    ] = 1.0
     instance: Annotated[
         str, Meta(max_length=64, description="The name of this server in its log. Empty: the host's name.")
     ] = ""

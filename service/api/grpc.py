@@ -16,7 +16,7 @@ from grpc_health.v1.health import SERVICE_NAME
 from grpc_reflection.v1alpha import reflection
 from grpc_status import rpc_status
 
-from service.api.callers import bearer_token, call_id_of
+from service.api.callers import bearer_token, call_id_of, traceparent_of
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError, Violation, invalid
 from service.api.health import Health
@@ -128,7 +128,8 @@ def _read(
     """The request and who makes it. What cannot be read never gets to `Calls`, so it is accounted for here."""
     try:
         token = bearer_token(_values(context, "authorization"))
-        return _parsed(make, data), Caller(token, call_id, FRONT)
+        trace = traceparent_of(_values(context, "traceparent"))
+        return _parsed(make, data), Caller(token, call_id, FRONT, trace)
     except ApiError as error:
         with account.recorded(method.full_name, FRONT, call_id) as call:
             call.failed(error.code_name, error.reason)

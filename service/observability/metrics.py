@@ -36,6 +36,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
+from service.observability.traces import span
+
 __all__ = [
     "MetricsServer",
     "acts",
@@ -135,7 +137,8 @@ def store_call(operation: str) -> Iterator[None]:
     """Times one operation of the store (`load`, `commit` …), and counts it when it raises. Cancelled is no error."""
     start = time.perf_counter()
     try:
-        yield
+        with span(f"redis {operation}"):
+            yield
     except Exception:
         _store_errors.labels(operation).inc()
         raise
