@@ -26,9 +26,10 @@
 
 `rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
 every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The
-keys of a game expire together, and each commit postpones that; the code of a private table is drawn so that it lies in
-the game's shard. Entries of expired games in the indexes are
-dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may see all.
+code of a private table is drawn so that it gives the game's shard; what servers agree on (`next`, `quick`) lies in the
+shard of its own name. The keys of a game expire together, and each commit postpones that; entries of expired games in
+the indexes are dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may
+see all.
 """
 
 from typing import Final
@@ -42,9 +43,9 @@ SHARDS: Final = 16
 """Fixed: another number would look for every game in the wrong place."""
 
 
-def shard_of(game: str) -> int:
-    """The shard of a game, by its id: 0 to `SHARDS` - 1."""
-    return crc32(game.encode()) % SHARDS
+def shard_of(name: str) -> int:
+    """The shard of a game by its id, or of another name: 0 to `SHARDS` - 1."""
+    return crc32(name.encode()) % SHARDS
 
 
 class DueKeys(msgspec.Struct, frozen=True):
