@@ -16,6 +16,7 @@ from service.games.seen import SeenTable
 from service.games.tick import tick
 from service.store import Phase, TurnLimit
 from tests.service.games.tables import (
+    BusyStore,
     Clock,
     Match,
     joined,
@@ -223,3 +224,18 @@ async def test_only_who_played_to_the_end_plays_again(desk: Desk, who: str) -> N
         await rematch(desk, match.game, token, request_id="")
     came = await again(desk, match, 1)
     assert [seat.taken for seat in came.table.seats] == [False, True, False]
+
+
+async def test_a_next_table_that_expired_is_put_up_again(desk: Desk, other: Desk, store: BusyStore) -> None:
+    """Where nobody started it in time there is another; who remembers the first writes nothing over it."""
+    match = await finished(desk)
+    first = await again(other, match, 0)
+    keys = store._keys.of(first.table.game, code=first.table.code)
+    await store._link.client.delete(keys.game, keys.history, keys.code)
+    assert (await get(desk, match.game, match.tokens[0])).rematch == ""
+    second = await again(desk, match, 1)
+    assert second.table.epoch != first.table.epoch
+    third, fourth = await again(other, match, 2), await again(other, match, 0)
+    assert fourth.token != first.token
+    for seat, joined_ in ((1, second), (2, third), (0, fourth)):
+        assert (await get(other, first.table.game, joined_.token)).viewer == seat
