@@ -46,8 +46,20 @@ class Api(Protocol):
         """Creates a table."""
         ...
 
+    async def find_game(self, request: pb.FindGameRequest) -> Game:
+        """Finds a private table by its code."""
+        ...
+
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
+        ...
+
+    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
+        """Takes a seat at an open table that fits, or at a new one."""
+        ...
+
+    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
+        """Takes the seat's place at the table where those who played here play again."""
         ...
 
     async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:

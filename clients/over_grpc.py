@@ -40,10 +40,25 @@ class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
         with _errors():
             return await self._stub.CreateGame(request, timeout=_TIMEOUT_S)
 
+    async def find_game(self, request: pb.FindGameRequest) -> Game:
+        """Finds a private table by its code."""
+        with _errors():
+            return await self._stub.FindGame(request, timeout=_TIMEOUT_S)
+
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
         with _errors():
             return await self._stub.JoinGame(request, timeout=_TIMEOUT_S)
+
+    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
+        """Takes a seat at an open table that fits, or at a new one."""
+        with _errors():
+            return await self._stub.QuickJoin(request, timeout=_TIMEOUT_S)
+
+    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
+        """Takes the seat's place at the table where those who played here play again."""
+        with _errors():
+            return await self._stub.Rematch(request, metadata=_as(token), timeout=_TIMEOUT_S)
 
     async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
         """Gets a table, as the caller may see it."""

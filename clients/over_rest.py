@@ -39,9 +39,21 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         query = {"requestId": request.request_id}
         return await self._send("POST", "/v1/games", Game(), body=request.game, query=query)
 
+    async def find_game(self, request: pb.FindGameRequest) -> Game:
+        """Finds a private table by its code."""
+        return await self._send("GET", "/v1/games:find", Game(), query={"code": request.code})
+
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
         return await self._send("POST", f"/v1/{request.name}:join", pb.JoinGameResponse(), body=request)
+
+    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
+        """Takes a seat at an open table that fits, or at a new one."""
+        return await self._send("POST", "/v1/games:quickJoin", pb.JoinGameResponse(), body=request)
+
+    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
+        """Takes the seat's place at the table where those who played here play again."""
+        return await self._send("POST", f"/v1/{request.name}:rematch", pb.JoinGameResponse(), token, body=request)
 
     async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
         """Gets a table, as the caller may see it."""

@@ -43,7 +43,13 @@ _MOST_IN_TEXT: Final = 3
 _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
     code_pb2.INVALID_ARGUMENT: ("INVALID_FIELD", "INVALID_RULE_SET", "INVALID_PAGE_TOKEN", "ACTION_AFTER_DRAW"),
     code_pb2.UNAUTHENTICATED: (GameReason.TOKEN_REQUIRED, GameReason.TOKEN_INVALID),
-    code_pb2.NOT_FOUND: (GameReason.GAME_NOT_FOUND, "RULE_SET_NOT_FOUND", "METHOD_NOT_FOUND"),
+    code_pb2.PERMISSION_DENIED: (GameReason.SPECTATORS_NOT_ALLOWED,),
+    code_pb2.NOT_FOUND: (
+        GameReason.GAME_NOT_FOUND,
+        GameReason.CODE_NOT_FOUND,
+        "RULE_SET_NOT_FOUND",
+        "METHOD_NOT_FOUND",
+    ),
     code_pb2.ALREADY_EXISTS: (GameReason.REQUEST_ID_REUSED,),
     code_pb2.ABORTED: (GameReason.VERSION_MISMATCH, GameReason.CONTENTION, GameReason.FELL_BEHIND),
     code_pb2.FAILED_PRECONDITION: (
@@ -69,6 +75,7 @@ HTTP_STATUSES: Final[Mapping[int, int]] = MappingProxyType(
         code_pb2.INVALID_ARGUMENT: 400,
         code_pb2.FAILED_PRECONDITION: 400,
         code_pb2.UNAUTHENTICATED: 401,
+        code_pb2.PERMISSION_DENIED: 403,
         code_pb2.NOT_FOUND: 404,
         code_pb2.ALREADY_EXISTS: 409,
         code_pb2.ABORTED: 409,

@@ -8,8 +8,9 @@ from engine.events import MatchEnded
 from service.games.change import load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
+from service.games.rematch import rematch_of
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
-from service.games.tokens import viewer_of
+from service.games.tokens import onlooker_of, viewer_of
 from service.observability import metrics
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
 from service.store.line import Backoff
@@ -38,14 +39,15 @@ async def observe(
     Begins with the table itself where `after` is 0, ahead of the game, or of another epoch than `epoch` (empty: any);
     and gives it again where versions that follow are no longer kept. Heartbeats come after `heartbeat_s` seconds of
     silence. Once it has begun it outlives a store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at
-    once, or when the viewer's seat is given up), FELL_BEHIND, SERVER_DRAINING, and the store's errors.
+    once, or when the viewer's seat is given up), FELL_BEHIND, SERVER_DRAINING, the store's errors, and without a token
+    SPECTATORS_NOT_ALLOWED where the table keeps spectators away.
     """
     table = await load(desk, game)
     snapshot = after == 0 or after > table.version or epoch not in {"", table.epoch}
     while True:
-        viewer = viewer_of(table, token)
+        viewer = onlooker_of(table, token)
         if snapshot:
-            yield see(desk, table, viewer)
+            yield see(desk, table, viewer, rematch=await rematch_of(desk, table, viewer))
             after = table.version
         if table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version:
             return
@@ -79,9 +81,12 @@ async def _follow(
         if token is not None and _moves_seats(batch):
             # The table of now will do: seats are numbered anew once, when the match starts, and a token that is
             # revoked by now sees nothing more whenever that was.
+            newest = await load(desk, watch.game)
             try:
-                viewer = viewer_of(await load(desk, watch.game), token)
+                viewer = viewer_of(newest, token)
             except GameError as error:
+                if not newest.spectators:
+                    raise
                 viewer, revoked = None, error
         yield see_batch(batch, viewer)
         metrics.events_delivered.inc()

@@ -16,7 +16,7 @@ from schemathesis.schemas import APIOperation
 from tests.e2e.live import LONGEST_S
 
 SERVER = "RUMMYD_TEST_REST"
-OVER = ("finished", "abandoned")
+OVER = ("finished", "abandoned", "closed")
 STATES = ("open", "playing", *OVER, "unknown")
 PRESETS = ("basic", "rummy500", "pool500", "pool300", "pool500-cutthroat")
 AnyCase = Case[APIOperation[Any, Any, Any, Any]]
@@ -45,17 +45,18 @@ class Tables:
             case.headers["Authorization"] = f"Bearer {token}"
 
     def _new(self, state: str) -> tuple[str, str]:
-        """A new table's id and the token of its first seat."""
+        """A new table's id and the token of its first seat. A `closed` one is finished, and keeps spectators away."""
         if state == "unknown":
             return "nowhere", "rst_nobody"
         rules = {"preset": "basic", "roundLimit": 1, "jokers": 2}
-        name = self._post("games", {"seatCount": 2, "ruleSet": rules})["name"]
+        spectators = "SPECTATORS_NOT_ALLOWED" if state == "closed" else "SPECTATORS_ALLOWED"
+        name = self._post("games", {"seatCount": 2, "ruleSet": rules, "spectators": spectators})["name"]
         joins = 1 if state == "open" else 2
         tokens = [self._post(f"{name}:join", {"displayName": "Ann"})["token"] for _ in range(joins)]
         if state == "abandoned":
             for token in tokens:
                 self._post(f"{name}:leave", {}, token)
-        for token in tokens if state == "finished" else ():
+        for token in tokens if state in {"finished", "closed"} else ():
             hand = self._post(f"{name}:act", {"actions": [{"draw": {}}]}, token)["view"]["hand"]
             self._post(f"{name}:act", {"actions": [{"discard": {"card": hand[0]}}]}, token)
         return name.removeprefix("games/"), tokens[0]

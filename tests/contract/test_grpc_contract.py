@@ -102,6 +102,8 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
     assert generic.call(GAMES, "GetGame", {"name": name})["state"] == "STATE_FINISHED"
     assert generic.call(GAMES, "Observe", {"name": name})["snapshot"]["name"] == name
     assert generic.call(GAMES, "GetReplay", {"name": name})["seats"] == 2
+    again = generic.call(GAMES, "Rematch", {"name": name}, tokens[0])
+    assert generic.call(GAMES, "GetGame", {"name": name}, tokens[1])["rematch"] == again["game"]["name"]
     waiting, tokens = table(generic, players=1)
     assert waiting in {game["name"] for game in generic.call(GAMES, "ListGames", {})["games"]}
     generic.call(GAMES, "JoinGame", {"name": waiting, "displayName": "Bob"})
@@ -118,6 +120,10 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
         "bank": "0s",
         "misses": 2,
     }
+    quick = {"game": {"seatCount": 2, "displayName": "Quick"}, "displayName": "Ann"}
+    assert generic.call(GAMES, "QuickJoin", quick)["game"]["displayName"] == "Quick"
+    private = generic.call(GAMES, "CreateGame", {"game": {"seatCount": 2, "visibility": "VISIBILITY_PRIVATE"}})
+    assert generic.call(GAMES, "FindGame", {"code": private["joinCode"].lower()}) == private
     assert len(generic.call(RULE_SETS, "ListRuleSets", {})["ruleSets"]) == 5
     assert generic.call(RULE_SETS, "GetRuleSet", {"name": "ruleSets/pool500"})["jokers"] == 2
     assert generic.call(RULE_SETS, "CheckRuleSet", {"ruleSet": {"preset": "basic", "deals": 0}})["faults"]
@@ -138,6 +144,8 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
     given_up, leavers = table(generic)
     for leaver in leavers:
         generic.call(GAMES, "LeaveGame", {"name": given_up}, leaver)
+    closed = {"seatCount": 2, "spectators": "SPECTATORS_NOT_ALLOWED"}
+    closed_name = generic.call(GAMES, "CreateGame", {"game": closed})["name"]
 
     def act(*actions: dict[str, Any], at: str = name, token: str = tokens[0], **more: object) -> Failure:
         return generic.refusal(GAMES, "Act", {"name": at, "actions": list(actions), **more}, token)
@@ -167,7 +175,15 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
             {"players": "1", "least": "2"},
         ),
         (generic.refusal(GAMES, "LeaveGame", {"name": given_up}, leavers[0]), "UNAUTHENTICATED", "TOKEN_INVALID", {}),
+        (generic.refusal(GAMES, "Rematch", {"name": name}, tokens[0]), "FAILED_PRECONDITION", "GAME_NOT_OVER", {}),
         (generic.refusal(GAMES, "GetReplay", {"name": name}), "FAILED_PRECONDITION", "GAME_NOT_OVER", {}),
+        (
+            generic.refusal(GAMES, "Observe", {"name": closed_name}),
+            "PERMISSION_DENIED",
+            "SPECTATORS_NOT_ALLOWED",
+            {},
+        ),
+        (generic.refusal(GAMES, "FindGame", {"code": "ZZZ ZZZ"}), "NOT_FOUND", "CODE_NOT_FOUND", {}),
         (generic.refusal(GAMES, "ListGames", {"pageToken": "?"}), "INVALID_ARGUMENT", "INVALID_PAGE_TOKEN", {}),
         (generic.refusal(GAMES, "Observe", {"name": name, "after": -1}), "INVALID_ARGUMENT", "INVALID_FIELD", {}),
         (generic.refusal(RULE_SETS, "GetRuleSet", {"name": "ruleSets/whist"}), "NOT_FOUND", "RULE_SET_NOT_FOUND", {}),
@@ -280,6 +296,14 @@ BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
         game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2, display_name="x" * 81)),
         ("game.display_name",),
     ),
+    "no code": (game_service_pb2.FindGameRequest(code="K7M2Q0"), ("code",)),
+    "quick, private": (
+        game_service_pb2.QuickJoinRequest(
+            game=game_pb2.Game(seat_count=2, visibility=game_pb2.Game.VISIBILITY_PRIVATE), display_name="Ann"
+        ),
+        ("game.visibility",),
+    ),
+    "quick and bad": (game_service_pb2.QuickJoinRequest(entropy="ä"), ("game", "display_name", "entropy")),
     "no name": (game_service_pb2.GetGameRequest(name="games/A"), ("name",)),
     "nobody": (game_service_pb2.JoinGameRequest(name="games/a", seat=8), ("display_name", "seat")),
     "no action": (act(), ("actions",)),

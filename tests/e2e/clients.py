@@ -107,6 +107,10 @@ class Client(ABC):
         """GetGame."""
         return await self.ask(pb.GetGameRequest(name=name), Game)
 
+    async def find(self, code: str) -> Game:
+        """FindGame."""
+        return await self.ask(pb.FindGameRequest(code=code), Game)
+
     async def games(self, page_size: int = 0, page_token: str = "") -> pb.ListGamesResponse:
         """ListGames."""
         request = pb.ListGamesRequest(page_size=page_size, page_token=page_token)
@@ -118,6 +122,21 @@ class Client(ABC):
         """JoinGame; the token is this client's from now on."""
         request = pb.JoinGameRequest(name=name, display_name=display_name, seat=seat, request_id=request_id)
         joined = await self.ask(request, pb.JoinGameResponse)
+        self.token = joined.token
+        return joined
+
+    async def quick_join(
+        self, game: Game, display_name: str = "Somebody", *, request_id: str = ""
+    ) -> pb.JoinGameResponse:
+        """QuickJoin; the token is this client's from now on."""
+        request = pb.QuickJoinRequest(game=game, display_name=display_name, request_id=request_id)
+        joined = await self.ask(request, pb.JoinGameResponse)
+        self.token = joined.token
+        return joined
+
+    async def rematch(self, name: str, request_id: str = "") -> pb.JoinGameResponse:
+        """Rematch; the token is this client's from now on."""
+        joined = await self.ask(pb.RematchRequest(name=name, request_id=request_id), pb.JoinGameResponse)
         self.token = joined.token
         return joined
 
@@ -376,11 +395,14 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _PATHS = {
     "CreateGame": ("POST", "/v1/games"),
     "GetGame": ("GET", "/v1/NAME"),
+    "FindGame": ("GET", "/v1/games:find"),
     "ListGames": ("GET", "/v1/games"),
     "JoinGame": ("POST", "/v1/NAME:join"),
+    "QuickJoin": ("POST", "/v1/games:quickJoin"),
     "AddBot": ("POST", "/v1/NAME:addBot"),
     "ResumeSeat": ("POST", "/v1/NAME:resumeSeat"),
     "LeaveGame": ("POST", "/v1/NAME:leave"),
+    "Rematch": ("POST", "/v1/NAME:rematch"),
     "StartGame": ("POST", "/v1/NAME:start"),
     "Act": ("POST", "/v1/NAME:act"),
     "ListLegalActions": ("GET", "/v1/NAME:legalActions"),

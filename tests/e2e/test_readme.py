@@ -52,7 +52,11 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     said = run(
         ["sh", "-eu"], "\necho ----\n".join(programs).replace("match.json", str(tmp_path / "match.json")), rummyd
     )
-    played, ruled, replayed, watched = said.split("----\n")
+    played, ruled, met, replayed, watched = said.split("----\n")
+    token, found, again = met.splitlines()
+    assert token.startswith("rst_")
+    assert json.loads(found)["visibility"] == "VISIBILITY_PRIVATE"
+    assert (json.loads(again)["seat"], json.loads(again)["game"]["state"]) == (0, "STATE_OPEN")
     assert "match.json: " in replayed
     assert re.match(r'"result":\{"winners":\[.*\],"scores":\[\d+,\d+\]', played)
     presets, checked, created = _documents(ruled)

@@ -18,6 +18,7 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
     {
         400: "BadRequest",
         401: "Unauthenticated",
+        403: "Forbidden",
         404: "NotFound",
         409: "Conflict",
         413: "BodyTooLarge",
@@ -32,6 +33,7 @@ _ABOUT: Final[Mapping[int, str]] = MappingProxyType(
     {
         400: "The request is malformed, or the table or the rules do not allow it.",
         401: "The call needs another token.",
+        403: "The table keeps the caller away.",
         404: "There is no such thing.",
         409: "The call does not go with what was done before.",
         413: "The body is too large.",

@@ -67,9 +67,13 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 22
     """A fault of the server. The request id in the metadata finds it in the server's log."""
     ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
-    """The match has not been played to its end."""
+    """The match is not over, or was given up before its end and has no replay."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
     """There is no such method or path."""
+    ERROR_REASON_CODE_NOT_FOUND: _ErrorReason.ValueType  # 31
+    """No table has this code, or no longer."""
+    ERROR_REASON_SPECTATORS_NOT_ALLOWED: _ErrorReason.ValueType  # 32
+    """The table keeps spectators away: the call needs a seat's token."""
     ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
     """The match is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
@@ -159,9 +163,13 @@ ERROR_REASON_NEWER_SCHEMA: ErrorReason.ValueType  # 21
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
 """A fault of the server. The request id in the metadata finds it in the server's log."""
 ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
-"""The match has not been played to its end."""
+"""The match is not over, or was given up before its end and has no replay."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23
 """There is no such method or path."""
+ERROR_REASON_CODE_NOT_FOUND: ErrorReason.ValueType  # 31
+"""No table has this code, or no longer."""
+ERROR_REASON_SPECTATORS_NOT_ALLOWED: ErrorReason.ValueType  # 32
+"""The table keeps spectators away: the call needs a seat's token."""
 ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101
 """The match is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102

@@ -74,6 +74,28 @@ class GetGameRequest(_message.Message):
 Global___GetGameRequest: _TypeAlias = GetGameRequest  # noqa: Y015
 
 @_typing.final
+class FindGameRequest(_message.Message):
+    """Request of FindGame."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    code: _builtins.str
+    """The table's `join_code`. Small letters, blanks and hyphens are taken, too."""
+    def __init__(
+        self,
+        *,
+        code: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindGameRequest: _TypeAlias = FindGameRequest  # noqa: Y015
+
+@_typing.final
 class ListGamesRequest(_message.Message):
     """Request of ListGames."""
 
@@ -170,8 +192,44 @@ class JoinGameRequest(_message.Message):
 Global___JoinGameRequest: _TypeAlias = JoinGameRequest  # noqa: Y015
 
 @_typing.final
+class QuickJoinRequest(_message.Message):
+    """Request of QuickJoin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    display_name: _builtins.str
+    """The player's name, 1 to 40 characters."""
+    entropy: _builtins.str
+    """What the player adds to the shuffle, as in JoinGame."""
+    request_id: _builtins.str
+    """Makes the call safe to retry: a UUID that cannot be guessed (version 4), since a retry answers with the seat's token."""
+    @_builtins.property
+    def game(self) -> _game_pb2.Game:
+        """The table that is asked for, as for CreateGame. Its `display_name` is taken where it is created, and does not count otherwise."""
+
+    def __init__(
+        self,
+        *,
+        game: _game_pb2.Game | None = ...,
+        display_name: _builtins.str = ...,
+        entropy: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "entropy", b"entropy", "game", b"game", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuickJoinRequest: _TypeAlias = QuickJoinRequest  # noqa: Y015
+
+@_typing.final
 class JoinGameResponse(_message.Message):
-    """Answer of JoinGame."""
+    """Answer of JoinGame, and of other calls that take a seat."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -288,6 +346,36 @@ class LeaveGameRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LeaveGameRequest: _TypeAlias = LeaveGameRequest  # noqa: Y015
+
+@_typing.final
+class RematchRequest(_message.Message):
+    """Request of Rematch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The table whose match is over, `games/{game}`."""
+    entropy: _builtins.str
+    """What the player adds to the shuffle of the next match, as in JoinGame."""
+    request_id: _builtins.str
+    """Makes the call safe to retry: a UUID."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        entropy: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entropy", b"entropy", "name", b"name", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RematchRequest: _TypeAlias = RematchRequest  # noqa: Y015
 
 @_typing.final
 class StartGameRequest(_message.Message):

@@ -179,8 +179,8 @@ def test_fields_in_a_query_may_lie_in_messages() -> None:
 TABLE = Game(name="games/a", seat_count=2, epoch="e1", version=1)
 BACKEND = Backend(
     {
-        **dict.fromkeys(["CreateGame", "GetGame", "LeaveGame", "StartGame", "AddBot", "ResumeSeat"], TABLE),
-        "JoinGame": JoinGameResponse(seat=1, token="t", game=TABLE),  # noqa: S106  nobody's
+        **dict.fromkeys(["CreateGame", "GetGame", "FindGame", "LeaveGame", "StartGame", "AddBot", "ResumeSeat"], TABLE),
+        **dict.fromkeys(["JoinGame", "QuickJoin", "Rematch"], JoinGameResponse(seat=1, token="t", game=TABLE)),  # noqa: S106  nobody's
         "Observe": [ObserveResponse(snapshot=TABLE), ApiError("SERVER_DRAINING", "the server stops")],
     }
 )
