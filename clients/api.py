@@ -62,6 +62,10 @@ class Api(Protocol):
         """Lists what the rules allow the caller now."""
         ...
 
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        """Lists what has happened at a table after a version, once there is something or `wait` is over."""
+        ...
+
     def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         """Watches a table. Ends when the match does; a stream that breaks off raises."""
         ...

@@ -60,6 +60,12 @@ class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
         with _errors():
             return await self._stub.ListLegalActions(request, metadata=_as(token), timeout=_TIMEOUT_S)
 
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        """Lists what has happened at a table after a version."""
+        timeout_s = _TIMEOUT_S + request.wait.seconds
+        with _errors():
+            return await self._stub.ListEvents(request, metadata=_as(token), timeout=timeout_s)
+
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         """Watches a table."""
         call = self._stub.Observe(request, metadata=_as(token))

@@ -21,7 +21,7 @@ from clients.api import CallError
 
 __all__ = ["RestApi"]
 
-_TIMEOUT: Final = httpx.Timeout(10.0)
+_TIMEOUT_S: Final = 10.0
 _STREAM_TIMEOUT: Final = httpx.Timeout(10.0, read=40.0)
 """A server that is alive sends a heartbeat every 15 seconds."""
 
@@ -32,7 +32,7 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
     """The `Api` at `http://HOST:PORT`."""
 
     def __init__(self, url: str) -> None:
-        self._http = httpx.AsyncClient(base_url=url, timeout=_TIMEOUT, trust_env=False)
+        self._http = httpx.AsyncClient(base_url=url, timeout=_TIMEOUT_S, trust_env=False)
 
     async def create_game(self, request: pb.CreateGameRequest) -> Game:
         """Creates a table."""
@@ -56,6 +56,12 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         query = {"pageSize": str(request.page_size), "pageToken": request.page_token}
         path = f"/v1/{request.name}:legalActions"
         return await self._send("GET", path, pb.ListLegalActionsResponse(), token, query=query)
+
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        """Lists what has happened at a table after a version."""
+        query = {name: str(value) for name, value in MessageToDict(request).items() if name != "name"}
+        path, timeout_s = f"/v1/{request.name}/events", _TIMEOUT_S + request.wait.seconds
+        return await self._send("GET", path, pb.ListEventsResponse(), token, query=query, timeout_s=timeout_s)
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         """Watches a table. It resumes as a browser does, by the id of the last event."""
@@ -94,12 +100,14 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         *,
         body: Message | None = None,
         query: dict[str, str] | None = None,
+        timeout_s: float = _TIMEOUT_S,
     ) -> _Answer:
         """One request, and its answer read into `answer`."""
         content = None if body is None else json.dumps(MessageToDict(body))
         with _errors():
+            headers = _as(token) | {"content-type": "application/json"}
             response = await self._http.request(
-                method, path, content=content, params=query, headers=_as(token) | {"content-type": "application/json"}
+                method, path, content=content, params=query, headers=headers, timeout=timeout_s
             )
         if response.is_error:
             raise _call_error(response.status_code, response.content)

@@ -23,6 +23,7 @@ from service.games import create, read, seats
 from service.games.act import act, list_legal, try_out
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
+from service.games.poll import poll
 from service.games.replay import get_replay
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability.calls import note
@@ -50,6 +51,7 @@ def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
                 "ListLegalActions": games.list_legal_actions,
                 "GetReplay": games.get_replay,
                 "Observe": games.observe,
+                "ListEvents": games.list_events,
             },
             rule_sets.SERVICE: rule_sets.HANDLERS,
         }
@@ -189,6 +191,27 @@ class GameHandlers:
                     case Heartbeat():
                         beat = pb.ObserveResponse.Heartbeat(version=item.version, time=timestamp(item.time_ms))
                         yield pb.ObserveResponse(heartbeat=beat)
+
+    async def list_events(self, request: pb.ListEventsRequest, caller: Caller) -> pb.ListEventsResponse:
+        """Lists what has happened."""
+        polled = await poll(
+            self._desk,
+            _game(request.name),
+            caller.token,
+            after=request.after,
+            epoch=request.epoch,
+            size=min(request.page_size or 100, 100),
+            wait_s=request.wait.ToNanoseconds() / 1e9,
+        )
+        note(version=polled.version)
+        return pb.ListEventsResponse(
+            snapshot=game_to(polled.snapshot) if polled.snapshot else None,
+            batches=[batch_to(batch) for batch in polled.batches],
+            version=polled.version,
+            epoch=polled.epoch,
+            more=polled.more,
+            over=polled.over,
+        )
 
 
 def _game(name: str) -> str:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import grpc
 import httpx
 from google.protobuf import json_format
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from rummy.v1 import game_service_pb2 as pb
@@ -172,6 +173,14 @@ class Client(ABC):
     async def check(self, rule_set: RuleSet) -> rules_pb.CheckRuleSetResponse:
         """CheckRuleSet."""
         return await self.ask(rules_pb.CheckRuleSetRequest(rule_set=rule_set), rules_pb.CheckRuleSetResponse)
+
+    async def events(
+        self, name: str, *, after: int = 0, epoch: str = "", page_size: int = 0, wait_s: int = 0
+    ) -> pb.ListEventsResponse:
+        """ListEvents."""
+        wait = Duration(seconds=wait_s) if wait_s else None
+        request = pb.ListEventsRequest(name=name, after=after, epoch=epoch, page_size=page_size, wait=wait)
+        return await self.ask(request, pb.ListEventsResponse)
 
     @asynccontextmanager
     async def observe(self, name: str, *, after: int = 0, epoch: str = "") -> AsyncIterator[Stream]:
@@ -386,6 +395,7 @@ _PATHS = {
     "ListLegalActions": ("GET", "/v1/NAME:legalActions"),
     "GetReplay": ("GET", "/v1/NAME/replay"),
     "Observe": ("GET", "/v1/NAME:observe"),
+    "ListEvents": ("GET", "/v1/NAME/events"),
     "ListRuleSets": ("GET", "/v1/ruleSets"),
     "GetRuleSet": ("GET", "/v1/NAME"),
     "CheckRuleSet": ("POST", "/v1/ruleSets:check"),

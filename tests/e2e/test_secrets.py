@@ -90,6 +90,8 @@ async def play_and_pry(match: Match, strangers: Sequence[Client]) -> None:
                 client.act(match.name, [DRAW], validate_only=True),
                 client.act(match.name, [DRAW, DRAW]),
                 client.replay(match.name),
+                client.events(match.name, after=1),
+                client.events(match.name, after=max(1, view.version - 5)),
                 client.start(match.name),
                 client.join(match.name) if client in strangers else client.get(match.name),
             ):

@@ -58,10 +58,10 @@ class Front:
                 body = await self._body(headers, receive) if route.body else b""
                 request = transcode(route, captured, scope["query_string"], body)
                 last_event_id = headers.last(b"last-event-id")
-                ids = resume(request, last_event_id)
+                resume(request, last_event_id)
             if route.method.server_streaming:
                 answers = self._calls.stream(route.method, request, caller)
-                await sse.serve(answers, ids, about, receive, send, resumed=bool(last_event_id))
+                await sse.serve(answers, about, receive, send, resumed=bool(last_event_id))
             else:
                 answer = await self._calls.unary(route.method, request, caller)
                 await send_json(send, to_json(answer), about)

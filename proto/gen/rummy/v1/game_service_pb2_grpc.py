@@ -107,6 +107,11 @@ class GameServiceStub:
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.ObserveRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__service__pb2.ObserveResponse.FromString,
                 _registered_method=True)
+        self.ListEvents = channel.unary_unary(
+                '/rummy.v1.GameService/ListEvents',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.ListEventsRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__service__pb2.ListEventsResponse.FromString,
+                _registered_method=True)
 
 
 class GameServiceServicer:
@@ -234,6 +239,18 @@ class GameServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListEvents(self, request, context):
+        """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version` and
+        `epoch` of the answer.
+
+        With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+        when the server stops meanwhile: go on there or elsewhere.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GameServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -296,6 +313,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.Observe,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.ObserveRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__service__pb2.ObserveResponse.SerializeToString,
+            ),
+            'ListEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEvents,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.ListEventsRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__service__pb2.ListEventsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -633,6 +655,33 @@ class GameService:
             '/rummy.v1.GameService/Observe',
             rummy_dot_v1_dot_game__service__pb2.ObserveRequest.SerializeToString,
             rummy_dot_v1_dot_game__service__pb2.ObserveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/ListEvents',
+            rummy_dot_v1_dot_game__service__pb2.ListEventsRequest.SerializeToString,
+            rummy_dot_v1_dot_game__service__pb2.ListEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -106,6 +106,14 @@ class GameServiceStub:
     with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
     with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
     """
+    ListEvents: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListEventsRequest, _game_service_pb2.ListEventsResponse]
+    """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+    without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version` and
+    `epoch` of the answer.
+
+    With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+    when the server stops meanwhile: go on there or elsewhere.
+    """
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
@@ -182,6 +190,14 @@ class GameServiceAsyncStub(GameServiceStub):
     The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
     with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
     with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+    """
+    ListEvents: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListEventsRequest, _game_service_pb2.ListEventsResponse]  # type: ignore[assignment]
+    """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+    without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version` and
+    `epoch` of the answer.
+
+    With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+    when the server stops meanwhile: go on there or elsewhere.
     """
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -328,6 +344,20 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
         with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
         with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        """
+
+    @_abc_1.abstractmethod
+    def ListEvents(
+        self,
+        request: _game_service_pb2.ListEventsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.ListEventsResponse, _abc.Awaitable[_game_service_pb2.ListEventsResponse]]:
+        """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version` and
+        `epoch` of the answer.
+
+        With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+        when the server stops meanwhile: go on there or elsewhere.
         """
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
