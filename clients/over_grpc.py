@@ -29,16 +29,17 @@ _OPTIONS: Final = (
 
 
 class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
-    """The `Api` at `HOST:PORT`, over one connection that comes back by itself."""
+    """The `Api` at `HOST:PORT`, over one connection that comes back by itself. `api_key` is for creating tables."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, api_key: str = "") -> None:
+        self._keyed = (("x-api-key", api_key),) if api_key else ()
         self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
         self._stub = GameServiceStub(self._channel)
 
     async def create_game(self, request: pb.CreateGameRequest) -> Game:
         """Creates a table."""
         with _errors():
-            return await self._stub.CreateGame(request, timeout=_TIMEOUT_S)
+            return await self._stub.CreateGame(request, metadata=self._keyed, timeout=_TIMEOUT_S)
 
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
@@ -103,6 +104,9 @@ def _call_error(error: grpc.aio.AioRpcError) -> CallError:
     """The error with the reason that the server gave, if it was the server's."""
     status = rpc_status.from_call(error)  # type: ignore[arg-type]  # it has all of a call that is read there
     info = error_details_pb2.ErrorInfo()
+    retry = error_details_pb2.RetryInfo()
     for detail in status.details if status else ():
         detail.Unpack(info)  # does nothing where it is of another type
-    return CallError(error.code().name, error.details() or "no answer", info.reason, info.metadata)
+        detail.Unpack(retry)
+    retry_s = retry.retry_delay.ToMilliseconds() / 1000
+    return CallError(error.code().name, error.details() or "no answer", info.reason, info.metadata, retry_s=retry_s)

@@ -5,10 +5,10 @@ client without generated code sends the same JSON by hand: docs/api.md has it.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self, TypeVar
 
 import httpx
@@ -24,20 +24,22 @@ __all__ = ["RestApi"]
 _TIMEOUT_S: Final = 10.0
 _STREAM_TIMEOUT: Final = httpx.Timeout(10.0, read=40.0)
 """A server that is alive sends a heartbeat every 15 seconds."""
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 _Answer = TypeVar("_Answer", bound=Message)
 
 
 class RestApi(AbstractAsyncContextManager["RestApi"]):
-    """The `Api` at `http://HOST:PORT`."""
+    """The `Api` at `http://HOST:PORT`. `api_key` is for creating tables."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, api_key: str = "") -> None:
+        self._keyed = {"x-api-key": api_key} if api_key else {}
         self._http = httpx.AsyncClient(base_url=url, timeout=_TIMEOUT_S, trust_env=False)
 
     async def create_game(self, request: pb.CreateGameRequest) -> Game:
         """Creates a table."""
         query = {"requestId": request.request_id}
-        return await self._send("POST", "/v1/games", Game(), body=request.game, query=query)
+        return await self._send("POST", "/v1/games", Game(), body=request.game, query=query, headers=self._keyed)
 
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
@@ -100,12 +102,13 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         *,
         body: Message | None = None,
         query: dict[str, str] | None = None,
+        headers: Mapping[str, str] = _NONE,
         timeout_s: float = _TIMEOUT_S,
     ) -> _Answer:
         """One request, and its answer read into `answer`."""
         content = None if body is None else json.dumps(MessageToDict(body))
         with _errors():
-            headers = _as(token) | {"content-type": "application/json"}
+            headers = {**headers, **_as(token), "content-type": "application/json"}
             response = await self._http.request(
                 method, path, content=content, params=query, headers=headers, timeout=timeout_s
             )
@@ -134,9 +137,10 @@ def _call_error(http_status: int, body: bytes) -> CallError:
     """The error that a body in the form of AIP-193 tells; one that a proxy made up counts as UNAVAILABLE."""
     try:
         error = json.loads(body)["error"]
-        info = next(detail for detail in error["details"] if detail["@type"].endswith("/google.rpc.ErrorInfo"))
-        return CallError(error["status"], error["message"], info["reason"], info.get("metadata"))
-    except (ValueError, KeyError, TypeError, StopIteration):
+        told = {detail["@type"].rpartition(".")[2]: detail for detail in error["details"]}
+        info, retry_s = told["ErrorInfo"], float(told.get("RetryInfo", {}).get("retryDelay", "0s").removesuffix("s"))
+        return CallError(error["status"], error["message"], info["reason"], info.get("metadata"), retry_s=retry_s)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return CallError("UNAVAILABLE" if http_status >= 500 else "UNKNOWN", f"HTTP status {http_status}")
 
 

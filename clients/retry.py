@@ -97,11 +97,11 @@ async def polled(
 
 
 async def _pause(pauses: Iterator[float], error: CallError) -> None:
-    """Waits for the next try. Raises the error where there is none."""
+    """Waits for the next try, for as long as the server asks for. Raises the error where there is none."""
     pause = next(pauses, None)
     if pause is None:
         raise error
-    await asyncio.sleep(pause)
+    await asyncio.sleep(max(pause, error.retry_s))
 
 
 def _pauses(patience_s: float) -> Iterator[float]:

@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from service.api.door import Door, Limits
 from service.api.grpc import GrpcServer
 from service.api.handlers import build_calls
+from service.api.keys import ApiKeys, BadKeysError
 from service.api.rest import create_app
 from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
@@ -31,7 +33,7 @@ from service.readiness import Readiness
 from service.settings import LOCAL_REDIS, Settings
 from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
 from service.store.feed import FeedLimits
-from service.store.link import Limits
+from service.store.link import Limits as LinkLimits
 from service.store.store import Options, Store
 from service.tls import Tls, TlsError
 
@@ -85,7 +87,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
-        tls = _tls(settings)
+        tls, keys = _tls(settings), _api_keys(settings)
         url, games, embedded = await _redis(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
@@ -98,8 +100,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
-        calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
-        grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes)
+        calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds, door=Door(_limits(settings), keys))
+        grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes, trusted_proxies=settings.trusted_proxies)
         with _listening("gRPC", settings.grpc_host, settings.grpc_port):
             listen(settings.grpc_host, settings.grpc_port).close()  # gRPC itself would not say why it cannot
             grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port, tls)
@@ -110,7 +112,11 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         pulse = asyncio.create_task(ready.keep(), name="the pulse")
         stack.callback(pulse.cancel)
         app = create_app(
-            calls, ready=ready, cors_origins=settings.cors_origins, max_body_bytes=settings.max_request_bytes
+            calls,
+            ready=ready,
+            cors_origins=settings.cors_origins,
+            max_body_bytes=settings.max_request_bytes,
+            trusted_proxies=settings.trusted_proxies,
         )
         with _listening("REST", settings.rest_host, settings.rest_port):
             listener = listen(settings.rest_host, settings.rest_port)
@@ -151,6 +157,33 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
+def _api_keys(settings: Settings) -> ApiKeys:
+    """The keys of the settings and of the file that they name."""
+    try:
+        in_file = Path(settings.api_keys_file).read_text("utf-8") if settings.api_keys_file else ""
+        keys = ApiKeys.parse(f"{settings.api_keys}\n{in_file}")
+    except BadKeysError as error:
+        raise StartError(f"API keys: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise StartError(f"API keys: {settings.api_keys_file} cannot be read: {why}") from error
+    if settings.api_keys_file and not keys:
+        raise StartError(f"API keys: there is none in {settings.api_keys_file}")
+    return keys
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        calls_per_second=settings.limit_calls_per_second,
+        acts_per_second=settings.limit_acts_per_second,
+        burst_seconds=settings.limit_burst_seconds,
+        tables_per_minute=settings.limit_tables_per_minute,
+        failures_per_minute=settings.limit_failures_per_minute,
+        streams_per_caller=settings.limit_streams_per_caller,
+        watchers_per_table=settings.limit_watchers_per_table,
+    )
+
+
 async def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
     """The Redis to use: its URL, what to say of it, and the embedded server where it is that."""
     if settings.redis_url or not settings.embedded:
@@ -173,7 +206,7 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
         keep_open_s=settings.keep_open_seconds,
         keep_playing_s=settings.keep_playing_seconds,
         keep_over_s=settings.keep_over_seconds,
-        link=Limits(
+        link=LinkLimits(
             connect_s=settings.redis_timeout_seconds,
             call_s=settings.redis_timeout_seconds,
             replicas=settings.redis_replicas,

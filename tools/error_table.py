@@ -10,7 +10,7 @@ from pathlib import Path
 from google.rpc import code_pb2
 from rummy.v1.error_reason_pb2 import DESCRIPTOR, ErrorReason
 
-from service.api.errors import CODES, HTTP_STATUSES
+from service.api.errors import CODES, http_status_of
 from service.api.rest.comments import comments
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "api.md"
@@ -27,7 +27,7 @@ def table() -> str:
         if reason in CODES:
             code = CODES[reason]
             text = said[f"{enum.full_name}.{value.name}"]
-            lines.append(f"| `{reason}` | {code_pb2.Code.Name(code)} | {HTTP_STATUSES[code]} | {text} |")
+            lines.append(f"| `{reason}` | {code_pb2.Code.Name(code)} | {http_status_of(reason)} | {text} |")
     return "\n".join(lines) + "\n"
 
 

@@ -18,6 +18,7 @@ from service.api.convert.events import batch_to, event_to, timestamp
 from service.api.convert.replays import replay_to
 from service.api.convert.rules import rules_from
 from service.api.convert.tables import game_to, limit_from, view_to
+from service.api.door import Door
 from service.api.errors import Violation, bad_page_token, impossible
 from service.games import create, read, seats
 from service.games.act import act, list_legal, try_out
@@ -33,8 +34,8 @@ __all__ = ["GameHandlers", "build_calls"]
 _PAGE_TOKEN: Final = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 
 
-def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
-    """Every method of the API, over the use cases."""
+def build_calls(desk: Desk, *, heartbeat_s: float, door: Door | None = None) -> Calls:
+    """Every method of the API, over the use cases, behind the door."""
     games = GameHandlers(desk, heartbeat_s)
     return Calls(
         {
@@ -54,7 +55,8 @@ def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
                 "ListEvents": games.list_events,
             },
             rule_sets.SERVICE: rule_sets.HANDLERS,
-        }
+        },
+        door,
     )
 
 

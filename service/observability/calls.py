@@ -40,6 +40,9 @@ class CallRecord:
     game: str | None = None
     seat: int | None = None
     version: int | None = None
+    limit: str | None = None
+    api_key: str | None = None
+    """The name of the key, never the key."""
 
     def failed(self, code: str, reason: str) -> None:
         """Says that the call ends with an error."""
@@ -78,17 +81,22 @@ def recorded(method: str, front: str, call_id: str, *, stream: bool = False) -> 
             _current.set(outer)
 
 
-def note(*, game: str | None = None, seat: int | None = None, version: int | None = None) -> None:
+def note(
+    *,
+    game: str | None = None,
+    seat: int | None = None,
+    version: int | None = None,
+    limit: str | None = None,
+    api_key: str | None = None,
+) -> None:
     """Adds what has become known to the line of the call that this code runs for. Outside of any, it does nothing."""
     record = _current.get()
     if record is None:
         return
-    if game is not None:
-        record.game = game
-    if seat is not None:
-        record.seat = seat
-    if version is not None:
-        record.version = version
+    news = {"game": game, "seat": seat, "version": version, "limit": limit, "api_key": api_key}
+    for name, value in news.items():
+        if value is not None:
+            setattr(record, name, value)
 
 
 def add_call(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
@@ -106,7 +114,7 @@ _current: Final[ContextVar[CallRecord | None]] = ContextVar("call", default=None
 
 def _write(record: CallRecord, seconds: float) -> None:
     """Logs the call's one line. It names the call outright: it may be written in a context that isn't the call's."""
-    known = {"game": record.game, "seat": record.seat, "version": record.version, "reason": record.reason}
+    known = {name: getattr(record, name) for name in ("api_key", "game", "seat", "version", "reason", "limit")}
     getattr(_log, _LEVELS.get(record.code, "info"))(
         "call",
         call_id=record.call_id,

@@ -1,6 +1,7 @@
 """Every metric of rummyd, and the port that shows them.
 
     calls, call_seconds, open_streams    what clients asked for         moved by `observability.calls`
+    limited                              what they had too much of      moved by `api`
     acts, timeouts, events_delivered     what happened at the tables    moved by `games`
     ticks, tick_failures                 what fell due                  moved by `clock`
     commit_conflicts, store_call()       what the store did             moved by `store`
@@ -28,6 +29,7 @@ __all__ = [
     "commit_conflicts",
     "describe",
     "events_delivered",
+    "limited",
     "open_streams",
     "ready",
     "store_call",
@@ -50,6 +52,7 @@ call_seconds: Final = Histogram(
     ("method", "front"),
     buckets=_SECONDS,
 )
+limited: Final = Counter("rummyd_limited", "Calls refused for a limit, by its name.", ("limit",))
 open_streams: Final = Gauge("rummyd_open_streams", "Server streams open now.", ("method", "front"))
 
 acts: Final = Counter(

@@ -16,6 +16,7 @@ CUT_OFF = CallError("CANCELLED", "the server ended")
 BUSY = CallError("ABORTED", "others came between", "CONTENTION")
 LATE = CallError("DEADLINE_EXCEEDED", "no answer in time")
 STALE = CallError("ABORTED", "another version", "VERSION_MISMATCH", {"current_version": "9"})
+TOO_LARGE = CallError("RESOURCE_EXHAUSTED", "Received message larger than max")
 REFUSED = CallError("FAILED_PRECONDITION", "not now", "NOT_YOUR_TURN")
 
 
@@ -83,7 +84,22 @@ async def test_a_call_is_sent_again(error: CallError) -> None:
     assert api.asked == ["one"] * 3
 
 
-@pytest.mark.parametrize("error", [STALE, REFUSED], ids=lambda error: error.reason)
+async def test_who_is_told_when_to_come_again_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a limit the next try comes when the server said, not sooner, and with the same request id."""
+    slept = list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("clients.retry.asyncio.sleep", sleep)
+    api = Scripted(CallError("RESOURCE_EXHAUSTED", "too often", "LIMIT_EXCEEDED", retry_s=7.5), GONE, "done")
+    assert await retried(partial(api.act, pb.ActRequest(request_id="one"))) == "done"
+    assert slept[0] == 7.5
+    assert slept[1] < 7.5
+    assert api.asked == ["one"] * 3
+
+
+@pytest.mark.parametrize("error", [STALE, REFUSED, TOO_LARGE], ids=lambda error: error.reason or error.code)
 async def test_a_refusal_stands(error: CallError) -> None:
     """A refusal is not tried again, nor is a call for a version that is over."""
     api = Scripted(error)
