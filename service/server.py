@@ -9,6 +9,7 @@ It starts from below (Redis, store, metrics, then gRPC and REST) and stops from 
 
 import asyncio
 import os
+import platform
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from service.api.calls import Calls
 from service.api.door import Door, Limits
 from service.api.grpc import GrpcServer
 from service.api.handlers import build_calls
@@ -28,7 +30,7 @@ from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
 from service.http_server import HttpServer, listen
-from service.observability import metrics
+from service.observability import metrics, traces
 from service.readiness import Readiness
 from service.settings import LOCAL_REDIS, Settings
 from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
@@ -37,7 +39,7 @@ from service.store.link import Limits as LinkLimits
 from service.store.store import Options, Store
 from service.tls import Tls, TlsError
 
-__all__ = ["Addresses", "Server", "StartError", "running"]
+__all__ = ["Addresses", "Server", "StartError", "listening", "redis_of", "running"]
 
 _POLL_SECONDS: Final = 0.5
 
@@ -81,29 +83,38 @@ class Server:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Server]:
+async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[Server]:
     """A server that runs meanwhile. At the end it drains: calls under way finish, streams are told to go elsewhere.
 
+    With `shared` it is one of several processes on the same ports, and another shows the metrics of all.
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
-        tls, keys = _tls(settings), _api_keys(settings)
-        url, games, embedded = await _redis(settings, stack)
+        tls, door = _tls(settings), _door(settings)
+        url, games, embedded = await redis_of(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
-        with _listening("metrics", settings.metrics_host, settings.metrics_port):
-            shown = metrics.MetricsServer.start(settings.metrics_host, settings.metrics_port)
-        stack.push_async_callback(shown.stop)
+        metrics_port = settings.metrics_port if shared else _show_metrics(settings, stack)
+        if settings.traces_endpoint:
+            _send_traces(settings, stack)
 
         desk = Desk(store, think_ms=settings.bot_think_ms)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
-        calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds, door=Door(_limits(settings), keys))
-        grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes, trusted_proxies=settings.trusted_proxies)
-        with _listening("gRPC", settings.grpc_host, settings.grpc_port):
-            listen(settings.grpc_host, settings.grpc_port).close()  # gRPC itself would not say why it cannot
+        measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
+        stack.callback(measuring.cancel)
+        calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds, door=door)
+        grpc = GrpcServer(
+            calls,
+            max_request_bytes=settings.max_request_bytes,
+            trusted_proxies=settings.trusted_proxies,
+            shared=shared,
+        )
+        with listening("gRPC", settings.grpc_host, settings.grpc_port):
+            # gRPC itself would not say why it cannot.
+            listen(settings.grpc_host, settings.grpc_port, shared=shared).close()
             grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port, tls)
         stack.push_async_callback(grpc.stop, 0)
 
@@ -111,25 +122,16 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         await ready.refresh()
         pulse = asyncio.create_task(ready.keep(), name="the pulse")
         stack.callback(pulse.cancel)
-        app = create_app(
-            calls,
-            ready=ready,
-            cors_origins=settings.cors_origins,
-            max_body_bytes=settings.max_request_bytes,
-            trusted_proxies=settings.trusted_proxies,
-        )
-        with _listening("REST", settings.rest_host, settings.rest_port):
-            listener = listen(settings.rest_host, settings.rest_port)
-        rest = HttpServer(app, listener, grace_seconds=settings.grace_seconds, tls=tls.context if tls else None)
+        rest = _rest(settings, calls, ready, tls, shared=shared)
 
         addresses = Addresses(
             grpc=(settings.grpc_host, grpc_port),
             rest=(settings.rest_host, rest.port),
-            metrics=(settings.metrics_host, shown.port),
+            metrics=(settings.metrics_host, metrics_port),
             games=games,
             tls=tls is not None,
         )
-        _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=shown.port)
+        _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=metrics_port)
         try:
             yield Server(addresses, embedded, (pulse, ticking, rest.task))
         finally:
@@ -137,6 +139,20 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             await store.feed.close()  # every watcher is told to go on elsewhere
             await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
             _log.info("stopped")
+
+
+def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *, shared: bool) -> HttpServer:
+    """The REST front, which serves from now on."""
+    app = create_app(
+        calls,
+        ready=ready,
+        cors_origins=settings.cors_origins,
+        max_body_bytes=settings.max_request_bytes,
+        trusted_proxies=settings.trusted_proxies,
+    )
+    with listening("REST", settings.rest_host, settings.rest_port):
+        listener = listen(settings.rest_host, settings.rest_port, shared=shared)
+    return HttpServer(app, listener, grace_seconds=settings.grace_seconds, tls=tls.context if tls else None)
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -157,6 +173,20 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
+def _door(settings: Settings) -> Door:
+    """Who may call, and how often."""
+    limits = Limits(
+        calls_per_second=settings.limit_calls_per_second,
+        acts_per_second=settings.limit_acts_per_second,
+        burst_seconds=settings.limit_burst_seconds,
+        tables_per_minute=settings.limit_tables_per_minute,
+        failures_per_minute=settings.limit_failures_per_minute,
+        streams_per_caller=settings.limit_streams_per_caller,
+        watchers_per_table=settings.limit_watchers_per_table,
+    )
+    return Door(limits, _api_keys(settings))
+
+
 def _api_keys(settings: Settings) -> ApiKeys:
     """The keys of the settings and of the file that they name."""
     try:
@@ -172,20 +202,36 @@ def _api_keys(settings: Settings) -> ApiKeys:
     return keys
 
 
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        calls_per_second=settings.limit_calls_per_second,
-        acts_per_second=settings.limit_acts_per_second,
-        burst_seconds=settings.limit_burst_seconds,
-        tables_per_minute=settings.limit_tables_per_minute,
-        failures_per_minute=settings.limit_failures_per_minute,
-        streams_per_caller=settings.limit_streams_per_caller,
-        watchers_per_table=settings.limit_watchers_per_table,
+def _show_metrics(settings: Settings, stack: AsyncExitStack) -> int:
+    """Shows the metrics until the stack's end, and gives their port."""
+    with listening("metrics", settings.metrics_host, settings.metrics_port):
+        shown = metrics.MetricsServer.start(settings.metrics_host, settings.metrics_port)
+    stack.push_async_callback(shown.stop)
+    return shown.port
+
+
+def _send_traces(settings: Settings, stack: AsyncExitStack) -> None:
+    """Sends traces until the stack's end."""
+    try:
+        from service.observability.otel import OtelTracer  # noqa: PLC0415  what it takes is an extra
+    except ImportError as error:
+        raise StartError("traces need OpenTelemetry: install rummyd[otel]") from error
+    tracer = OtelTracer(
+        settings.traces_endpoint,
+        share=settings.traces_share,
+        instance=settings.instance or platform.node(),
+        release=version("rummyd"),
     )
+    stack.push_async_callback(asyncio.to_thread, tracer.close)
+    stack.callback(traces.use, None)
+    traces.use(tracer)
 
 
-async def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
-    """The Redis to use: its URL, what to say of it, and the embedded server where it is that."""
+async def redis_of(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
+    """The Redis to use: its URL, what to say of it, and the embedded server, until the stack's end, where it is that.
+
+    Raises StartError.
+    """
     if settings.redis_url or not settings.embedded:
         url = settings.redis_url or LOCAL_REDIS
         return url, f"in the Redis at {_public(url)}", None
@@ -226,7 +272,7 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
 
 
 @contextmanager
-def _listening(what: str, host: str, port: int) -> Iterator[None]:
+def listening(what: str, host: str, port: int) -> Iterator[None]:
     """Turns the failure to listen into a line that names the port, and the setting that gives another."""
     try:
         yield

@@ -4,6 +4,7 @@ authorization: Bearer TOKEN    a seat's token; without it the caller is a specta
 x-api-key: KEY                 the key of one who may create tables, where a key is needed
 x-request-id: ID               finds the call in the log; without it, or where it is no id, the call gets one of its own
 x-forwarded-for: ADDRESS, …    whom proxies speak for, as far as they are trusted
+traceparent: 00-TRACE-SPAN-FF  the caller's trace, of which the call is a part (W3C Trace Context)
 """
 
 import re
@@ -19,16 +20,21 @@ from service.api.errors import ApiError
 __all__ = ["Caller", "call_id_of", "caller_of", "new_call_id"]
 
 _BEARER: Final = re.compile(r"bearer +([A-Za-z0-9._~+/-]{1,256}=*) *", re.IGNORECASE)
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _CALL_ID: Final = re.compile(r"[!-~]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, and how: the bearer token if any, an id that finds the call in the logs, and the front's name."""
+    """Who calls, and how: the bearer token if any, an id that finds the call in the logs, and the front's name.
+
+    `traceparent` names the caller's own trace (W3C); empty: none.
+    """
 
     token: str | None
     call_id: str
     front: str
+    traceparent: str = ""
     address: str = ""
     """Where from: an IPv4 address, or the 64 bits of an IPv6 one that a household or a server has to itself."""
     api_key: str | None = None
@@ -46,7 +52,8 @@ def caller_of(header: Callable[[str], Sequence[str]], call_id: str, front: str, 
     api_key = (keys[0] if len(keys) == 1 else "") if keys else None
     address = _address(peer, forwarded, proxies) if proxies and forwarded else peer
     token = _bearer_token(header("authorization"))
-    return Caller(token, call_id, front, _household(address), api_key, bool(forwarded and not proxies))
+    trace = _traceparent(header("traceparent"))
+    return Caller(token, call_id, front, trace, _household(address), api_key, bool(forwarded and not proxies))
 
 
 def call_id_of(request_id: Sequence[str]) -> str:
@@ -87,3 +94,8 @@ def _household(address: str) -> str:
     if not isinstance(found, IPv6Address):
         return str(found)
     return str(found.ipv4_mapped or IPv6Address(int(found) >> 64 << 64))
+
+
+def _traceparent(traceparent: Sequence[str]) -> str:
+    """The value of `traceparent`; empty where it is none, or there are several."""
+    return traceparent[0] if len(traceparent) == 1 and _TRACEPARENT.fullmatch(traceparent[0]) else ""

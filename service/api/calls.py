@@ -100,7 +100,13 @@ def _path(violation: protovalidate.Violation) -> str:
 @contextmanager
 def _accounted(method: MethodDescriptor, caller: Caller) -> Iterator[None]:
     """Logs and counts the call, and turns what is no ApiError into one."""
-    with account.recorded(method.full_name, caller.front, caller.call_id, stream=method.server_streaming) as call:
+    with account.recorded(
+        method.full_name,
+        caller.front,
+        caller.call_id,
+        stream=method.server_streaming,
+        traceparent=caller.traceparent,
+    ) as call:
         try:
             yield
         except Exception as error:

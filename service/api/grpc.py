@@ -33,8 +33,6 @@ FRONT: Final = "grpc"
 _CALL_ID: Final = "x-request-id"
 
 _OPTIONS: Final = (
-    # One process, one port: a port in use must be an error, not a share of its connections.
-    ("grpc.so_reuseport", 0),
     # Bursts wait their turn. Beyond that, calls are turned away at random, and beyond the hard limit all are.
     ("grpc.server.max_pending_requests", 20_000),
     ("grpc.server.max_pending_requests_hard_limit", 40_000),
@@ -51,12 +49,15 @@ class GrpcServer:
     """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so.
 
     `trusted_proxies`: how many in front of it say truly for whom they speak. gRPC itself refuses a request of more than
-    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details.
+    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. With `shared` other
+    processes may listen on its port, too; else a port in use is an error.
     """
 
-    def __init__(self, calls: Calls, *, max_request_bytes: int = 65_536, trusted_proxies: int = 0) -> None:
-        limit = ("grpc.max_receive_message_length", max_request_bytes)
-        self._server = grpc.aio.server(options=[*_OPTIONS, limit])
+    def __init__(
+        self, calls: Calls, *, max_request_bytes: int = 65_536, trusted_proxies: int = 0, shared: bool = False
+    ) -> None:
+        options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
+        self._server = grpc.aio.server(options=[*_OPTIONS, *options])
         names = [service.full_name for service in calls.services]
         for service in calls.services:
             methods = {method.name: _handler(calls, method, trusted_proxies) for method in service.methods}

@@ -57,7 +57,7 @@ async def observe(
             with told_to_watchers(desk, game):
                 async with (
                     desk.store.feed.watch(game, after) as watch,
-                    aclosing(_follow(desk, watch, token, viewer, table.epoch, heartbeat_s=heartbeat_s)) as followed,
+                    aclosing(_follow(desk, watch, token, viewer, table, heartbeat_s=heartbeat_s)) as followed,
                 ):
                     async for seen in followed:
                         yield seen
@@ -98,9 +98,12 @@ def told_to_watchers(desk: Desk, game: str) -> Iterator[None]:
 
 
 async def _follow(
-    desk: Desk, watch: Watch, token: str | None, viewer: int | None, epoch: str, *, heartbeat_s: float
+    desk: Desk, watch: Watch, token: str | None, viewer: int | None, known: Table, *, heartbeat_s: float
 ) -> AsyncGenerator[SeenBatch | Heartbeat]:
-    """What the watch gives, redacted, until the match ends."""
+    """What the watch gives, redacted, until the match ends.
+
+    `known` is the table as it was when the watch began: versions up to its own are no news, and not timed.
+    """
     while True:
         batch = await watch.next(heartbeat_s)
         if batch is None:
@@ -114,8 +117,10 @@ async def _follow(
                 viewer = viewer_of(await load(desk, watch.game), token)
             except GameError as error:
                 viewer, revoked = None, error
-        yield see_batch(batch, viewer, epoch)
+        yield see_batch(batch, viewer, known.epoch)
         metrics.events_delivered.inc()
+        if batch.version > known.version:
+            metrics.delivery_seconds.observe(max(0, desk.now_ms() - batch.time_ms) / 1000)
         if revoked is not None:
             raise revoked
         if any(isinstance(event, MatchEnded | MatchAbandoned) for event in batch.events):

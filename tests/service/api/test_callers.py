@@ -15,7 +15,7 @@ def caller(peer: str = "192.0.2.1", proxies: int = 0, **headers: Sequence[str]) 
 
 def test_no_authorization_is_a_spectator() -> None:
     """Without headers there is no token and no key, and the address is the connection's."""
-    assert caller() == Caller(None, "the-call", "test", "192.0.2.1")
+    assert caller() == Caller(None, "the-call", "test", address="192.0.2.1")
 
 
 @pytest.mark.parametrize("value", ["Bearer aZ0-._~+/=", "bearer aZ0-._~+/=", "BEARER   aZ0-._~+/=  "])
@@ -33,6 +33,18 @@ def test_anything_else_is_refused(values: list[str]) -> None:
         caller(authorization=values)
     assert caught.value.reason == "TOKEN_INVALID"
     assert "aZ0" not in caught.value.text
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.mark.parametrize(
+    ("values", "trace"),
+    [([TRACE], TRACE), ([], ""), ([TRACE] * 2, ""), ([TRACE[:-1]], ""), ([TRACE.upper()], ""), (["00-x"], "")],
+)
+def test_a_trace_is_the_callers(values: list[str], trace: str) -> None:
+    """A well-formed `traceparent`, given once, is kept; any other is left out."""
+    assert caller(traceparent=values).traceparent == trace
 
 
 @pytest.mark.parametrize(("values", "key"), [([], None), (["k1"], "k1"), (["k1", "k2"], ""), (["k1", "k1"], "")])

@@ -23,10 +23,10 @@ METHODS = {
     **GAMES.methods_by_name,
     **rules_pb.DESCRIPTOR.services_by_name["RuleSetService"].methods_by_name,
 }
-ANN = Caller("rst_ann", "c", "test", "192.0.2.1")
-BOB = Caller("rst_bob", "c", "test", "192.0.2.1")
-GUEST = Caller(None, "c", "test", "192.0.2.1")
-STRANGER = Caller(None, "c", "test", "192.0.2.2")
+ANN = Caller("rst_ann", "c", "test", address="192.0.2.1")
+BOB = Caller("rst_bob", "c", "test", address="192.0.2.1")
+GUEST = Caller(None, "c", "test", address="192.0.2.1")
+STRANGER = Caller(None, "c", "test", address="192.0.2.2")
 KEY = "0123456789abcdef"
 CREATE, GET, ACT = pb.CreateGameRequest(), pb.GetGameRequest(name="games/a"), pb.ActRequest(name="games/a")
 OBSERVE = pb.ObserveRequest(name="games/a")

@@ -106,7 +106,7 @@ async def test_token_and_call_id_reach_the_handler() -> None:
             metadata=(("authorization", "Bearer abc.DEF-1"), ("x-request-id", "mine-1")),
         )
         assert (await call).name == NAME
-        assert table.callers == [Caller("abc.DEF-1", "mine-1", "grpc", "127.0.0.1")]
+        assert table.callers == [Caller("abc.DEF-1", "mine-1", "grpc", address="127.0.0.1")]
         assert dict(await call.trailing_metadata())["x-request-id"] == "mine-1"
 
 
