@@ -61,7 +61,7 @@ class Limits:
     tables_per_minute: float = 0
     """Created by a caller."""
     failures_per_minute: float = 0
-    """Wrong tokens and keys, of an address; then those that are not known to be right are refused unseen."""
+    """Wrong tokens and keys, of an address; beyond it those that are not known to be right are refused unseen."""
     streams_per_caller: int = 0
     """At the same time, those that wait for events included."""
     watchers_per_table: int = 0
@@ -92,9 +92,9 @@ class Door:
 
     def admit(self, method: MethodDescriptor, caller: Caller) -> None:
         """Lets a call in. Raises LIMIT_EXCEEDED, API_KEY_REQUIRED, API_KEY_INVALID."""
-        seated = caller.token is not None and method.name in SEATED
-        presented = seated or (bool(self._keys) and caller.api_key is not None)
-        if presented and not (seated and _digest(caller) in self._known):
+        token = caller.token if method.name in SEATED else None
+        key = caller.api_key if self._keys else None
+        if any(secret is not None and hash_of(secret) not in self._known for secret in (token, key)):
             self._refuse_after("failures_per_minute", self._failures.wait(caller.address), caller)
         self._check_key(method, caller)
         self._refuse_after("calls_per_second", self._calls.take(self._who(method, caller)), caller)
@@ -123,7 +123,7 @@ class Door:
         if acting:
             self._acts.take(request.name)
         if caller.token is not None and name in SEATED:
-            self._known.add(_digest(caller))
+            self._known.add(hash_of(caller.token))
 
     def _check_key(self, method: MethodDescriptor, caller: Caller) -> None:
         if not self._keys:
@@ -136,11 +136,12 @@ class Door:
         if owner is None:
             self._failures.take(caller.address)
             raise ApiError("API_KEY_INVALID", "the API key is none of this server's; it is given once, as x-api-key")
+        self._known.add(hash_of(caller.api_key))
         note(api_key=owner)
 
     def _who(self, method: MethodDescriptor, caller: Caller) -> bytes | str:
         if caller.token is not None and method.name in SEATED:
-            return _digest(caller)
+            return hash_of(caller.token)
         owner = self._keys.name_of(caller.api_key) if self._keys and caller.api_key else None
         return caller.address if owner is None else f"key {owner}"
 
@@ -164,7 +165,7 @@ class Door:
 
 
 class _Known:
-    """The tokens that were right lately, by their hashes: a guess that goes on and on locks out nobody else."""
+    """The tokens and keys that were right lately, by their hashes: who goes on guessing locks out nobody else."""
 
     def __init__(self) -> None:
         self._digests: OrderedDict[bytes, None] = OrderedDict()
@@ -178,7 +179,3 @@ class _Known:
 
     def __contains__(self, digest: bytes) -> bool:
         return digest in self._digests
-
-
-def _digest(caller: Caller) -> bytes:
-    return hash_of(caller.token or "")

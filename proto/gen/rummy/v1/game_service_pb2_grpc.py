@@ -34,11 +34,12 @@ class GameServiceStub:
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def __init__(self, channel):
@@ -121,15 +122,16 @@ class GameServiceServicer:
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def CreateGame(self, request, context):
-        """Creates a table. Nobody sits at it yet.
+        """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
         INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
@@ -334,11 +336,12 @@ class GameService:
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @staticmethod

@@ -35,11 +35,12 @@ class GameServiceStub:
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @_typing.overload
@@ -47,7 +48,7 @@ class GameServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GameServiceAsyncStub: ...
     CreateGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.CreateGameRequest, _game_pb2.Game]
-    """Creates a table. Nobody sits at it yet.
+    """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
     INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
@@ -123,16 +124,17 @@ class GameServiceAsyncStub(GameServiceStub):
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.CreateGameRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Creates a table. Nobody sits at it yet.
+    """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
     INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
@@ -207,11 +209,12 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @_abc_1.abstractmethod
@@ -220,7 +223,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.CreateGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Creates a table. Nobody sits at it yet.
+        """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
         INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
