@@ -27,19 +27,23 @@ from service.games.tokens import hash_of
 from service.observability import metrics
 from service.observability.calls import note
 
-__all__ = ["KEYED", "SEATED", "Door", "Limits"]
+__all__ = ["CODED", "KEYED", "SEATED", "Door", "Limits"]
 
 KEYED: Final = frozenset({"CreateGame", "QuickJoin"})
 """The methods that create tables: they need an API key, where there are any."""
 
 SEATED: Final = frozenset(
     {
-        "GetGame", "AddBot", "ResumeSeat", "LeaveGame", "StartGame", "Act", "ListLegalActions", "Observe", "ListEvents",
+        "GetGame", "AddBot", "ResumeSeat", "LeaveGame", "Rematch", "StartGame", "Act", "ListLegalActions", "Observe",
+        "ListEvents",
     }
 )  # fmt: skip
 """The methods that hold a token to the table's: with a token made up, nobody gets a rate of his own from any other."""
 
-_GUESSES: Final = frozenset({"TOKEN_INVALID", "API_KEY_INVALID"})
+CODED: Final = frozenset({"FindGame"})
+"""The methods that go by a code that is short enough to be guessed."""
+
+_GUESSES: Final = frozenset({"TOKEN_INVALID", "API_KEY_INVALID", "CODE_NOT_FOUND"})
 """What is refused so may have been a guess."""
 
 _FULL_S: Final = 5.0
@@ -61,7 +65,7 @@ class Limits:
     tables_per_minute: float = 0
     """Created by a caller."""
     failures_per_minute: float = 0
-    """Wrong tokens and keys, of an address; beyond it those that are not known to be right are refused unseen."""
+    """Wrong tokens, keys and codes, of an address; then those that are not known to be right are refused unseen."""
     streams_per_caller: int = 0
     """At the same time, those that wait for events included."""
     watchers_per_table: int = 0
@@ -94,7 +98,8 @@ class Door:
         """Lets a call in. Raises LIMIT_EXCEEDED, API_KEY_REQUIRED, API_KEY_INVALID."""
         token = caller.token if method.name in SEATED else None
         key = caller.api_key if self._keys else None
-        if any(secret is not None and hash_of(secret) not in self._known for secret in (token, key)):
+        shown = any(secret is not None and hash_of(secret) not in self._known for secret in (token, key))
+        if shown or method.name in CODED:
             self._refuse_after("failures_per_minute", self._failures.wait(caller.address), caller)
         self._check_key(method, caller)
         self._refuse_after("calls_per_second", self._calls.take(self._who(method, caller)), caller)
