@@ -16,12 +16,14 @@ from service.api.convert.actions import action_from, action_to
 from service.api.convert.events import batch_to, event_to, timestamp
 from service.api.convert.replays import replay_to
 from service.api.convert.tables import game_to, view_to, wanted_from
+from service.api.door import Door
 from service.api.errors import Violation, bad_page_token, impossible, invalid
 from service.games import read, seats
 from service.games.act import act, list_legal, try_out
 from service.games.create import create
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
+from service.games.poll import poll
 from service.games.quick_join import quick_join
 from service.games.rematch import rematch
 from service.games.replay import get_replay
@@ -33,8 +35,8 @@ __all__ = ["GameHandlers", "build_calls"]
 _PAGE_TOKEN: Final = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 
 
-def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
-    """Every method of the API, over the use cases."""
+def build_calls(desk: Desk, *, heartbeat_s: float, door: Door | None = None) -> Calls:
+    """Every method of the API, over the use cases, behind the door."""
     games = GameHandlers(desk, heartbeat_s)
     return Calls(
         {
@@ -54,9 +56,11 @@ def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
                 "ListLegalActions": games.list_legal_actions,
                 "GetReplay": games.get_replay,
                 "Observe": games.observe,
+                "ListEvents": games.list_events,
             },
             rule_sets.SERVICE: rule_sets.HANDLERS,
-        }
+        },
+        door,
     )
 
 
@@ -210,6 +214,27 @@ class GameHandlers:
                     case Heartbeat():
                         beat = pb.ObserveResponse.Heartbeat(version=item.version, time=timestamp(item.time_ms))
                         yield pb.ObserveResponse(heartbeat=beat)
+
+    async def list_events(self, request: pb.ListEventsRequest, caller: Caller) -> pb.ListEventsResponse:
+        """Lists what has happened."""
+        polled = await poll(
+            self._desk,
+            _game(request.name),
+            caller.token,
+            after=request.after,
+            epoch=request.epoch,
+            size=min(request.page_size or 100, 100),
+            wait_s=request.wait.ToNanoseconds() / 1e9,
+        )
+        note(version=polled.version)
+        return pb.ListEventsResponse(
+            snapshot=game_to(polled.snapshot) if polled.snapshot else None,
+            batches=[batch_to(batch) for batch in polled.batches],
+            version=polled.version,
+            epoch=polled.epoch,
+            more=polled.more,
+            over=polled.over,
+        )
 
     def _joined(self, joined: seats.Joined) -> pb.JoinGameResponse:
         """A seat that was taken."""

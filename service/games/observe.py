@@ -1,4 +1,8 @@
-"""Watching a table: every version in order, without gap or duplicate, as the viewer may see it."""
+"""Watching a table: every version in order, without gap or duplicate, as the viewer may see it.
+
+observe    as a stream
+poll       page by page, for those who cannot keep a stream open (`service.games.poll`); both go on from the same place
+"""
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
@@ -17,7 +21,7 @@ from service.store.line import Backoff
 from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table
 from service.store.watch import Watch
 
-__all__ = ["Heartbeat", "Observed", "observe"]
+__all__ = ["Heartbeat", "Observed", "follows", "is_over", "observe", "told_to_watchers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +47,65 @@ async def observe(
     SPECTATORS_NOT_ALLOWED where the table keeps spectators away.
     """
     table = await load(desk, game)
-    snapshot = after == 0 or after > table.version or epoch not in {"", table.epoch}
+    whole = not follows(table, after, epoch)
     while True:
         viewer = onlooker_of(table, token)
-        if snapshot:
+        if whole:
             yield see(desk, table, viewer, rematch=await rematch_of(desk, table, viewer))
             after = table.version
-        if table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version:
+        if is_over(table) and after >= table.version:
             return
         try:
-            with _refusing(desk, game):
+            with told_to_watchers(desk, game):
                 async with (
                     desk.store.feed.watch(game, after) as watch,
-                    aclosing(_follow(desk, watch, token, viewer, heartbeat_s, known=table.version)) as followed,
+                    aclosing(_follow(desk, watch, token, viewer, table, heartbeat_s=heartbeat_s)) as followed,
                 ):
                     async for seen in followed:
                         yield seen
                         after = seen.version
             return
         except HistoryLost:
-            table, snapshot = await _load_patiently(desk, game), True
+            table, whole = await _load_patiently(desk, game), True
         except StoreUnavailable:
-            table = await _load_patiently(desk, game)
-            snapshot = after > table.version
+            epoch, table = table.epoch, await _load_patiently(desk, game)
+            whole = not follows(table, after, epoch)
+
+
+def follows(table: Table, after: int, epoch: str) -> bool:
+    """Whether a watcher may go on after this version of this epoch (empty: any); else he begins with the table."""
+    return 0 < after <= table.version and epoch in {"", table.epoch}
+
+
+def is_over(table: Table) -> bool:
+    """Whether no version will ever follow the table's."""
+    return table.phase in {Phase.FINISHED, Phase.ABANDONED}
+
+
+@contextmanager
+def told_to_watchers(desk: Desk, game: str) -> Iterator[None]:
+    """Turns what ends a watch into what its reader is told, but for a lost history."""
+    try:
+        yield
+    except FellBehind as error:
+        text = f"too slow a reader: go on from version {error.last_version}"
+        raise GameError(GameReason.FELL_BEHIND, text, {"last_version": str(error.last_version)}) from error
+    except GameGone as error:
+        text = f"games/{game} has expired"
+        raise GameError(GameReason.GAME_NOT_FOUND, text, {"game": f"games/{game}"}) from error
+    except StoreUnavailable as error:
+        if desk.store.feed.closed:
+            raise GameError(GameReason.SERVER_DRAINING, "the server stops; go on with another") from error
+        raise
 
 
 async def _follow(
-    desk: Desk, watch: Watch, token: str | None, viewer: int | None, heartbeat_s: float, *, known: int
+    desk: Desk, watch: Watch, token: str | None, viewer: int | None, known: Table, *, heartbeat_s: float
 ) -> AsyncGenerator[SeenBatch | Heartbeat]:
-    """What the watch gives, redacted, until the match ends. Versions up to `known` are no news, and not timed."""
+    """What the watch gives, redacted, until the match ends.
+
+    `known` is the table as it was when the watch began: versions up to its own are no news, and not timed.
+    """
     while True:
         batch = await watch.next(heartbeat_s)
         if batch is None:
@@ -88,9 +122,9 @@ async def _follow(
                 if not newest.spectators:
                     raise
                 viewer, revoked = None, error
-        yield see_batch(batch, viewer)
+        yield see_batch(batch, viewer, known.epoch)
         metrics.events_delivered.inc()
-        if batch.version > known:
+        if batch.version > known.version:
             metrics.delivery_seconds.observe(max(0, desk.now_ms() - batch.time_ms) / 1000)
         if revoked is not None:
             raise revoked
@@ -103,7 +137,7 @@ async def _load_patiently(desk: Desk, game: str) -> Table:
     backoff = Backoff(most=0.5)
     while True:
         try:
-            with _refusing(desk, game):
+            with told_to_watchers(desk, game):
                 if desk.store.feed.closed:
                     raise StoreUnavailable("the store is closed")
                 return await load(desk, game)
@@ -114,20 +148,3 @@ async def _load_patiently(desk: Desk, game: str) -> Table:
 def _moves_seats(batch: Batch) -> bool:
     """Whether a seat may have another number, or another player, from this batch on."""
     return any(isinstance(event, MatchStarted | SeatLeft) for event in batch.events)
-
-
-@contextmanager
-def _refusing(desk: Desk, game: str) -> Iterator[None]:
-    """Turns what ends a watch into what its reader is told, but for a lost history."""
-    try:
-        yield
-    except FellBehind as error:
-        text = f"too slow a reader: go on from version {error.last_version}"
-        raise GameError(GameReason.FELL_BEHIND, text, {"last_version": str(error.last_version)}) from error
-    except GameGone as error:
-        text = f"games/{game} has expired"
-        raise GameError(GameReason.GAME_NOT_FOUND, text, {"game": f"games/{game}"}) from error
-    except StoreUnavailable as error:
-        if desk.store.feed.closed:
-            raise GameError(GameReason.SERVER_DRAINING, "the server stops; go on with another") from error
-        raise

@@ -76,6 +76,7 @@ class SeenBatch:
     version: int
     time_ms: int
     events: tuple[TableEvent | Event, ...]
+    epoch: str
 
 
 def see(desk: Desk, table: Table, viewer: int | None, *, rematch: str = "") -> SeenTable:
@@ -110,9 +111,9 @@ def see(desk: Desk, table: Table, viewer: int | None, *, rematch: str = "") -> S
     )
 
 
-def see_batch(batch: Batch, viewer: int | None) -> SeenBatch:
-    """The batch as the seat `viewer`, or a spectator (None), may see it."""
-    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer))
+def see_batch(batch: Batch, viewer: int | None, epoch: str) -> SeenBatch:
+    """The batch, of a table of this epoch, as the seat `viewer`, or a spectator (None), may see it."""
+    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer), epoch)
 
 
 def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tuple[TableEvent | Event, ...]:

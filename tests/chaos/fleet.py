@@ -51,6 +51,9 @@ class AnyServer:
     async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
         return await self._one().list_legal_actions(request, token)
 
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        return await self._one().list_events(request, token)
+
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         async with aclosing(self._one().observe(request, token)) as stream:
             async for message in stream:

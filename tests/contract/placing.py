@@ -37,8 +37,9 @@ class Tables:
             parameters["ruleSet"] = self._chance.choice([*PRESETS, parameters["ruleSet"]])
         if not re.fullmatch("[a-z0-9]{1,40}", str(parameters.get("game"))):
             return
-        # A stream of a table where play goes on has no end.
-        state = self._chance.choice((*OVER, "unknown") if case.path.endswith(":observe") else STATES)
+        # A stream of a table where play goes on has no end, and a wait there only that of its time.
+        lasting = case.path.endswith(":observe") or "wait" in case.query
+        state = self._chance.choice((*OVER, "unknown") if lasting else STATES)
         game, token = self._lasting[state] if case.method == "GET" else self._new(state)
         parameters["game"] = game
         if self._chance.random() < 0.8 and "Authorization" not in case.headers:

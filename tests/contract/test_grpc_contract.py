@@ -101,6 +101,7 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
         generic.call(GAMES, "Act", {"name": name, "actions": [discard]}, token)
     assert generic.call(GAMES, "GetGame", {"name": name})["state"] == "STATE_FINISHED"
     assert generic.call(GAMES, "Observe", {"name": name})["snapshot"]["name"] == name
+    assert generic.call(GAMES, "ListEvents", {"name": name, "after": 1, "pageSize": 1})["more"]
     assert generic.call(GAMES, "GetReplay", {"name": name})["seats"] == 2
     again = generic.call(GAMES, "Rematch", {"name": name}, tokens[0])
     assert generic.call(GAMES, "GetGame", {"name": name}, tokens[1])["rematch"] == again["game"]["name"]
@@ -186,6 +187,7 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
         (generic.refusal(GAMES, "FindGame", {"code": "ZZZ ZZZ"}), "NOT_FOUND", "CODE_NOT_FOUND", {}),
         (generic.refusal(GAMES, "ListGames", {"pageToken": "?"}), "INVALID_ARGUMENT", "INVALID_PAGE_TOKEN", {}),
         (generic.refusal(GAMES, "Observe", {"name": name, "after": -1}), "INVALID_ARGUMENT", "INVALID_FIELD", {}),
+        (generic.refusal(GAMES, "ListEvents", {"name": name, "wait": "31s"}), "INVALID_ARGUMENT", "INVALID_FIELD", {}),
         (generic.refusal(RULE_SETS, "GetRuleSet", {"name": "ruleSets/whist"}), "NOT_FOUND", "RULE_SET_NOT_FOUND", {}),
     ]
     for failure, code, reason, metadata in refusals:
@@ -208,6 +210,7 @@ SENSE: tuple[Message, ...] = (
         expected_version=3,
     ),
     game_service_pb2.ObserveRequest(name="games/nowhere", after=3, epoch="0a"),
+    game_service_pb2.ListEventsRequest(name="games/nowhere", after=3, epoch="0a", page_size=7),
     rule_set_service_pb2.CheckRuleSetRequest(rule_set=rule_set_pb2.RuleSet(preset="basic", jokers=2), seat_count=3),
 )
 

@@ -66,6 +66,7 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     assert created["state"] == "STATE_OPEN"
     assert watched.count("event: end") == 2
     assert watched.startswith("retry: ")
+    assert watched.rstrip().endswith('"more":false,"over":true}')
     assert "event: snapshot" in watched
 
 
@@ -109,7 +110,17 @@ def test_numbers() -> None:
     usual, guide = Settings(), " ".join((ROOT / "docs" / "api.md").read_text().split())
     assert f"the last {usual.history_length} versions of a table" in guide
     assert f"after every {usual.heartbeat_seconds:g} seconds of silence" in guide
-    assert f"a body above {usual.max_request_bytes // 1024} KiB" in guide
+    assert f"A request may have {usual.max_request_bytes // 1024} KiB" in guide
+    burst = usual.limit_burst_seconds
+    for limit, said in {
+        "calls_per_second": f"{usual.limit_calls_per_second:g}, and {usual.limit_calls_per_second * burst:g} at once",
+        "acts_per_second": f"{usual.limit_acts_per_second:g}, and {usual.limit_acts_per_second * burst:g} at once",
+        "tables_per_minute": f"{usual.limit_tables_per_minute:g}, as many at once",
+        "failures_per_minute": f"{usual.limit_failures_per_minute:g}",
+        "streams_per_caller": f"{usual.limit_streams_per_caller}",
+        "watchers_per_table": f"{usual.limit_watchers_per_table}",
+    }.items():
+        assert f"| `{limit}` | {said} |" in guide
 
 
 def test_tables() -> None:

@@ -134,6 +134,8 @@ async def play_and_pry(match: Match, strangers: Sequence[Client]) -> None:
                 client.act(match.name, [DRAW, DRAW]),
                 client.replay(match.name),
                 client.rematch(match.name) if client in strangers else client.find("ZZZ ZZZ"),
+                client.events(match.name, after=1),
+                client.events(match.name, after=max(1, view.version - 5)),
                 client.start(match.name),
                 client.join(match.name) if client in strangers else client.get(match.name),
             ):

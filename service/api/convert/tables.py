@@ -159,6 +159,7 @@ def _options(options: Summary) -> view_pb2.Options:
         ],
         swap_joker=[view_pb2.Options.SwapPlace(meld=place.meld, card=CARDS[place.card]) for place in options.swaps],
         discard=texts(options.discards),
+        lay_off_several=options.may_lay_off_several,
         **{"pass": options.may_pass},
     )
 

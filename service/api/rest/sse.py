@@ -19,7 +19,7 @@ from starlette.types import Receive, Send
 
 from service.api.errors import ApiError
 from service.api.rest.answers import COMMON, Headers, error_body
-from service.api.rest.cursor import EventIds
+from service.api.rest.cursor import id_of
 from service.api.rest.to_json import to_json
 
 __all__ = ["CONTENT_TYPE", "END", "ERROR", "serve"]
@@ -38,7 +38,7 @@ _QUIET_S: Final = 0.5
 
 
 async def serve(
-    answers: AsyncGenerator[Message], ids: EventIds, headers: Headers, receive: Receive, send: Send, *, resumed: bool
+    answers: AsyncGenerator[Message], headers: Headers, receive: Receive, send: Send, *, resumed: bool
 ) -> None:
     """Sends each message as it comes, until the last, an error, or the client's going away, which ends `answers`.
 
@@ -52,7 +52,7 @@ async def serve(
                 await response.nothing()
                 return
             while message is not None:
-                await response.event(_name_of(message), to_json(message), ids(message))
+                await response.event(_name_of(message), to_json(message), id_of(message))
                 message = await anext(answers, None)
         except ApiError as error:
             if not response.begun:

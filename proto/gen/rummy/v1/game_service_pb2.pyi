@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -658,3 +659,89 @@ class ObserveResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
 Global___ObserveResponse: _TypeAlias = ObserveResponse  # noqa: Y015
+
+@_typing.final
+class ListEventsRequest(_message.Message):
+    """Request of ListEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    WAIT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The table, `games/{game}`."""
+    after: _builtins.int
+    """The last version that the caller has seen. 0: none, so that the answer is a snapshot."""
+    epoch: _builtins.str
+    """The epoch that `after` belongs to. Left out: the current one."""
+    page_size: _builtins.int
+    """The greatest number of versions to answer with. 0: 100. Above 100: 100."""
+    @_builtins.property
+    def wait(self) -> _duration_pb2.Duration:
+        """How long to wait for something to tell, up to 30 seconds. Left out: not at all."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        after: _builtins.int = ...,
+        epoch: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        wait: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["wait", b"wait"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "name", b"name", "page_size", b"page_size", "wait", b"wait"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEventsRequest: _TypeAlias = ListEventsRequest  # noqa: Y015
+
+@_typing.final
+class ListEventsResponse(_message.Message):
+    """Answer of ListEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SNAPSHOT_FIELD_NUMBER: _builtins.int
+    BATCHES_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
+    OVER_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version to go on after."""
+    epoch: _builtins.str
+    """The epoch that the version counts in."""
+    more: _builtins.bool
+    """Whether later versions are there already."""
+    over: _builtins.bool
+    """Whether the table is over and everything has been told: nothing will follow `version`."""
+    @_builtins.property
+    def snapshot(self) -> _game_pb2.Game:
+        """The whole table, and no batches: where there is nothing to go on from, the epoch is another, or the versions after `after` are not kept any more."""
+
+    @_builtins.property
+    def batches(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.EventBatch]:
+        """The events of the versions after `after`, in order. Empty where there are none yet."""
+
+    def __init__(
+        self,
+        *,
+        snapshot: _game_pb2.Game | None = ...,
+        batches: _abc.Iterable[_event_pb2.EventBatch] | None = ...,
+        version: _builtins.int = ...,
+        epoch: _builtins.str = ...,
+        more: _builtins.bool = ...,
+        over: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot", b"snapshot"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "epoch", b"epoch", "more", b"more", "over", b"over", "snapshot", b"snapshot", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEventsResponse: _TypeAlias = ListEventsResponse  # noqa: Y015

@@ -203,6 +203,7 @@ def test_the_options_are_told_whole() -> None:
             options.may_pass,
         )
         assert list(told.discard) == texts(options.discards)
+        assert told.lay_off_several == options.may_lay_off_several
         assert [(place.meld, place.card, len(place.ends)) for place in told.lay_off] == [
             (place.meld, texts([place.card])[0], len(place.ends)) for place in options.lay_offs
         ]
@@ -249,7 +250,7 @@ def test_no_field_of_a_view_is_forgotten() -> None:
     assert {field.name for field in fields(View)} - told - set(elsewhere) == {"idle"}, "which the history tells"
     summary = {
         "may_draw": "draw", "may_pass": "pass", "takes": "take", "may_lay_down": "lay_down", "lay_offs": "lay_off",
-        "swaps": "swap_joker", "discards": "discard",
+        "swaps": "swap_joker", "discards": "discard", "may_lay_off_several": "lay_off_several",
     }  # fmt: skip
     assert {field.name for field in fields(Summary)} == set(summary)
     assert set(summary.values()) == {field.name for field in view_pb2.Options.DESCRIPTOR.fields}
