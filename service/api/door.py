@@ -9,7 +9,7 @@ refused here has changed nothing, and says when to come again. Bots and the cloc
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -144,13 +144,13 @@ class Door:
         self._known.add(hash_of(caller.api_key))
         note(api_key=owner)
 
-    def _who(self, method: MethodDescriptor, caller: Caller) -> bytes | str:
+    def _who(self, method: MethodDescriptor, caller: Caller) -> Hashable:
         if caller.token is not None and method.name in SEATED:
             return hash_of(caller.token)
         owner = self._keys.name_of(caller.api_key) if self._keys and caller.api_key else None
-        return caller.address if owner is None else f"key {owner}"
+        return caller.address if owner is None else ("key", owner)
 
-    def _hold(self, held: ExitStack, room: Room, limit: str, who: bytes | str, caller: Caller) -> None:
+    def _hold(self, held: ExitStack, room: Room, limit: str, who: Hashable, caller: Caller) -> None:
         if not room.enter(who):
             self._refuse_after(limit, _FULL_S, caller)
         held.callback(room.leave, who)

@@ -5,15 +5,18 @@ from contextlib import contextmanager
 from typing import Final
 from urllib.parse import quote
 
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
 from starlette.types import Receive, Scope, Send
 
-from service.api.callers import call_id_of, caller_of
+from service.api.callers import Caller, call_id_of, caller_of
 from service.api.calls import Calls
 from service.api.errors import ApiError
 from service.api.rest import sse
 from service.api.rest.answers import send_error, send_json
 from service.api.rest.cursor import resume
 from service.api.rest.errors import encoded, too_large
+from service.api.rest.presence import until_gone
 from service.api.rest.routes import Routes
 from service.api.rest.to_json import to_json
 from service.api.rest.transcode import transcode
@@ -64,12 +67,20 @@ class Front:
                 answers = self._calls.stream(route.method, request, caller)
                 await sse.serve(answers, about, receive, send, resumed=bool(last_event_id))
             else:
-                answer = await self._calls.unary(route.method, request, caller)
+                answer = await self._answer(route.method, request, caller, receive)
                 await send_json(send, to_json(answer), about)
         except ApiError as error:
             await send_error(send, error, about)
         except _Gone:
             return
+
+    async def _answer(self, method: MethodDescriptor, request: Message, caller: Caller, receive: Receive) -> Message:
+        """The answer to a unary call. One that may wait is given up with its client; any other is done to its end."""
+        if "wait" not in method.input_type.fields_by_name:
+            return await self._calls.unary(method, request, caller)
+        async with until_gone(receive):
+            return await self._calls.unary(method, request, caller)
+        raise _Gone
 
     async def _body(self, headers: "_Headers", receive: Receive) -> bytes:
         """The whole body. Raises ApiError where it is too large, or compressed."""
@@ -89,7 +100,7 @@ class Front:
 
 
 class _Gone(Exception):
-    """The client went away before it had sent its request."""
+    """The client went away before it had sent its request, or while it waited for the answer."""
 
 
 class _Headers:

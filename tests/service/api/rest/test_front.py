@@ -1,18 +1,23 @@
 """Calls over HTTP: who calls, what goes in, and what comes out."""
 
+import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
 from rummy.v1.game_pb2 import Game
 from rummy.v1.view_pb2 import View
 
+from service.api.calls import Caller, Calls
 from service.api.errors import CODES, ApiError
 from service.api.rest import create_app
 from service.api.rest.front import Front
 from service.observability import metrics
 from tests.service.api.rest.conftest import Backend
+from tests.service.api.rest.messages import SERVICES
 
 GAME = {"seatCount": 2}
 
@@ -160,6 +165,41 @@ async def test_a_path_of_bytes_that_are_no_url_is_refused(backend: Backend, name
     await Front(backend.calls(), max_body_bytes=100)(scope, receive, send)
     assert sent[0]["status"] == 400
     assert b'"field":"name"' in sent[1]["body"]
+
+
+async def test_a_client_that_goes_away_waits_no_longer(backend: Backend) -> None:
+    """A call that waits for events is given up when nobody is there any more to hear of them, and nothing is sent."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(request: Message, caller: Caller, /) -> Message:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        raise NotImplementedError
+
+    handlers = {service: {method.name: wait for method in service.methods} for service in SERVICES}
+    scope = {"type": "http", "method": "GET", "path": "/v1/games/a/events", "query_string": b"", "headers": []}
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    messages: Iterator[dict[str, Any]] = iter(
+        [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> Any:
+        message = next(messages)
+        if message["type"] == "http.disconnect":
+            await begun.wait()
+        return message
+
+    async with asyncio.timeout(30):
+        await Front(Calls(handlers), max_body_bytes=100)(scope, receive, send)
+    assert ended.is_set()
+    assert sent == []
 
 
 async def test_unknown_paths_and_verbs_have_the_body_of_every_error(client: httpx.AsyncClient) -> None:
