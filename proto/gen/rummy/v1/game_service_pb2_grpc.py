@@ -300,7 +300,8 @@ class GameServiceServicer:
         `epoch` of the answer.
 
         With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-        when the server stops meanwhile: go on there or elsewhere.
+        when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+        (`SPECTATORS_NOT_ALLOWED`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -138,7 +138,8 @@ class GameServiceStub:
     `epoch` of the answer.
 
     With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-    when the server stops meanwhile: go on there or elsewhere.
+    when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
     """
 
 @_typing.type_check_only
@@ -249,7 +250,8 @@ class GameServiceAsyncStub(GameServiceStub):
     `epoch` of the answer.
 
     With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-    when the server stops meanwhile: go on there or elsewhere.
+    when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
     """
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -453,7 +455,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         `epoch` of the answer.
 
         With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-        when the server stops meanwhile: go on there or elsewhere.
+        when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+        (`SPECTATORS_NOT_ALLOWED`).
         """
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
