@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, aclosing
 
 import pytest
+from msgspec.structs import replace
 
 from engine.events import DealEnded, DealStarted, Drew, MatchEnded
 from service.games.desk import Desk
@@ -23,6 +24,7 @@ from service.store import (
     StoreUnavailable,
     Watch,
 )
+from service.store.table import Batch
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -312,7 +314,13 @@ class LostMeanwhile(AbstractAsyncContextManager[Watch]):
         self._desk, self._match = desk, match
 
     async def __aenter__(self) -> Watch:
-        await put_down(self._desk, await self._match.table(), epoch="another")
+        store = self._desk.store
+        table = replace(await self._match.table(), version=1, epoch="another")
+        keys = store._keys.of(table.game)
+        await store._link.client.delete(keys.game, keys.history)
+        await store.create(table, Batch(version=1, time_ms=table.updated_ms, actor=None))
+        for _ in range(3):
+            table = await put_down(self._desk, table)
         raise StoreUnavailable("away")
 
     async def __aexit__(self, *error: object) -> None:
