@@ -46,6 +46,9 @@ def seen(state: State) -> SeenTable:
         last_deal=None,
         limit=None,
         deadline_ms=None,
+        code="",
+        spectators=True,
+        rematch="",
     )
 
 
