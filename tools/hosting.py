@@ -123,7 +123,7 @@ def kubectl() -> Path | None:
 
 
 def _packed() -> Path | None:
-    """The archive with kubectl in the wheel that brings it; None: it is not installed, since the platform is another."""
+    """The archive with kubectl in the wheel that brings it; None: the wheel is not for this platform."""
     try:
         files = importlib.metadata.files(KUBECTL_WHEEL) or []
     except importlib.metadata.PackageNotFoundError:
