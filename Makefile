@@ -64,7 +64,7 @@ lint: $(DEV) $(HOSTED) ## Check style, types, layers, protos, and all in deploy/
 	$(BIN)/lint-imports
 	$(BIN)/python tools/protos.py check
 	$(BIN)/python tools/error_table.py check
-	$(BIN)/python tools/monitoring.py check
+	$(BIN)/python -m tools.monitoring check
 	$(HOSTING)/bin/python tools/hosting.py
 
 format: $(DEV) ## Put sources and protos into the one format
@@ -77,7 +77,7 @@ proto: $(DEV) ## Generate proto/gen, and the table of errors in docs/api.md, fro
 	$(BIN)/python tools/error_table.py write
 
 monitoring: $(DEV) ## Write the dashboard, and the rules as Kubernetes wants them
-	$(BIN)/python tools/monitoring.py write
+	$(BIN)/python -m tools.monitoring write
 
 baseline: $(DEV) ## At a release: what later protos must stay compatible with
 	$(BIN)/python tools/protos.py baseline
