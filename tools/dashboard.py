@@ -83,8 +83,8 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "Bots and the slow",
             "ops",
-            "Acts of bots, and turns whose player ran out of time.",
-            {"bots": _rate("rummyd_bot_acts_total"), "timeouts": _rate("rummyd_timeouts_total")},
+            "Moves of bots, and turns whose player ran out of time.",
+            {"bots": _rate("rummyd_bot_moves_total"), "timeouts": _rate("rummyd_timeouts_total")},
         ),
     ),
     "Watching": (
@@ -144,8 +144,19 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             {"{{version}}": _gauge("rummyd_build_info", "version", "count")},
             stacked=True,
         ),
+        Panel(
+            "Workers replaced",
+            "short",
+            "In an hour.",
+            {"{{instance}}": 'sum by (instance) (increase(rummyd_worker_restarts_total{instance=~"$instance"}[1h]))'},
+        ),
+    ),
+    "Processes": (
         Panel("CPU", "percentunit", "1: one core.", {"{{instance}}": _rate("process_cpu_seconds_total", "instance")}),
         Panel("Memory", "bytes", "Resident.", {"{{instance}}": _gauge("process_resident_memory_bytes", "instance")}),
+        Panel(
+            "Event loop", "s", "How late it is when it should go on.", _quantiles("rummyd_loop_lag_seconds", "instance")
+        ),
     ),
 }
 
@@ -179,7 +190,6 @@ _INSTANCE: Final[Json] = {
     "refresh": 2,
     "multi": True,
     "includeAll": True,
-    "allValue": ".*",
     "current": {"text": "All", "value": "$__all"},
 }
 
