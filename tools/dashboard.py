@@ -69,10 +69,13 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             stacked=True,
         ),
         Panel(
-            "Acts refused",
+            "Refused",
             "ops",
-            "By reason.",
-            {"{{outcome}}": _rate("rummyd_acts_total", "outcome", 'outcome!="accepted"')},
+            "Acts by reason, and calls of any kind by the limit that they ran into.",
+            {
+                "{{outcome}}": _rate("rummyd_acts_total", "outcome", 'outcome!="accepted"'),
+                "limit: {{limit}}": _rate("rummyd_limited_total", "limit"),
+            },
         ),
         Panel(
             "Tables",
