@@ -67,13 +67,16 @@ def test_an_overlay_sets_what_can_be_set(place: str) -> None:
     everything = variables()
     found = settings.read([], everything["image"] | everything[place])
     assert found.redis_url
+    assert found.trusted_proxies == 1  # a Gateway or an Ingress
     assert found.grpc_host == found.rest_host == found.metrics_host == "0.0.0.0"  # noqa: S104  within a pod
 
 
 def test_the_compose_file_sets_what_can_be_set() -> None:
     """The variables of the compose file, over those of the image, are settings that a server starts with."""
     everything = variables()
-    assert settings.read([], everything["image"] | everything["compose"]).redis_url == "redis://redis:6379"
+    found = settings.read([], everything["image"] | everything["compose"])
+    assert found.redis_url == "redis://redis:6379"
+    assert found.trusted_proxies == 1
 
 
 def test_a_server_has_the_time_to_drain() -> None:

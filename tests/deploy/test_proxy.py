@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import grpc
+import httpx
 import pytest
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.game_pb2 import Game
+from rummy.v1.game_service_pb2_grpc import GameServiceStub
 
 from clients.api import Api
 from clients.demo.player import join
@@ -104,6 +107,25 @@ async def test_a_match_through_the_proxy_outlives_servers(nginx: str, tmp_path: 
     assert final.state == Game.STATE_FINISHED
     for heard in told:
         assert heard == list(range(heard[0], final.version + 1))
+
+
+def test_nobody_chooses_his_address(nginx: str, tmp_path: Path, redis_url: str) -> None:
+    """Behind the proxy a caller's address is the one that the proxy sees, whatever he says of himself: limits hold."""
+    limited = ("--trusted-proxies", "1", "--limit-tables-per-minute", "1")
+    with Rummyd(tmp_path, *limited, redis_url=redis_url) as server, proxied(nginx, tmp_path, [server, server]) as proxy:
+        claims = [f"192.0.2.{number}" for number in range(1, 41)]
+        url = f"{proxy.rest}/v1/games"
+        statuses = {
+            httpx.post(url, json={"seatCount": 2}, headers={"x-forwarded-for": claim}).status_code for claim in claims
+        }
+        assert statuses == {200, 429}
+        with grpc.insecure_channel(proxy.grpc) as channel:
+            for claim in claims:
+                with pytest.raises(grpc.RpcError) as caught:
+                    GameServiceStub(channel).CreateGame(
+                        pb.CreateGameRequest(game=game_of(2)), metadata=(("x-forwarded-for", claim),)
+                    )
+                assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 async def _watch(api: Api, name: str, heard: list[int]) -> None:
