@@ -25,7 +25,7 @@ LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos soak mutants cases bench lint format proto tables baseline lock clean
+.PHONY: help run demo test chaos soak mutants cases bench capacity lint format proto tables baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -54,6 +54,9 @@ cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 
 bench: $(BENCHED) ## Measure the engine beside RLCard and OpenSpiel, in an environment of its own (ARGS="--help")
 	@$(BENCH_BIN)/python -m bench.engine $(ARGS)
+
+capacity: $(DEV) ## Measure what acts, players and tables take, and write it into docs/operations.md (some two minutes)
+	@$(BIN)/python -m bench.load --capacity $(ARGS)
 
 lint: $(DEV) ## Check style, types, layers and protos; changes nothing, needs no network
 	$(BIN)/ruff check

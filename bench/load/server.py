@@ -1,0 +1,47 @@
+"""The server that is measured: one of the driver's own, with a Redis of its own, or one that runs already."""
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from clients.demo.rummyd import rummyd
+from service.embedded import EmbeddedRedis
+
+__all__ = ["Server", "Where", "serving"]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What is to be measured. Without `server` (`HOST:PORT`) one is started, on `redis` or on a Redis of its own."""
+
+    server: str = ""
+    metrics: str = ""
+    redis: str = ""
+    workers: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where it is: `HOST:PORT`, the URL of its metrics and that of its Redis, empty where it is not known."""
+
+    grpc: str
+    metrics: str
+    redis: str
+
+
+@asynccontextmanager
+async def serving(where: Where) -> AsyncIterator[Server]:
+    """The server, which runs meanwhile. Raises StartError or EmbeddedRedisError.
+
+    One of its own logs warnings and what is worse, and its Redis appends every write to a file, as `make run` does.
+    """
+    if where.server:
+        yield Server(where.server, where.metrics, where.redis)
+        return
+    with tempfile.TemporaryDirectory(prefix="rummyd-load-") as folder, EmbeddedRedis(Path(folder)) as store:
+        url = where.redis or store.url
+        flags = ("--redis-url", url, "--workers", str(where.workers), "--log-level", "warning")
+        async with rummyd(*flags) as server:
+            yield Server(server.grpc, server.metrics, url)
