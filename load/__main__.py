@@ -11,15 +11,20 @@ It ends with 1 where more requests failed than --max-fail-ratio (0.01) allows, o
 import argparse
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from clients.demo.rummyd import StartError, rummyd
+from bench.load.server import Where, serving
+from clients.demo.rummyd import StartError
+from service.embedded import EmbeddedRedisError
 
 _ROOT: Final = Path(__file__).parents[1]
 _USUAL: Final = ("--headless", "--only-summary", "--users", "40", "--run-time", "30s")
+_END_S: Final = 15.0
+"""How long Locust may take to end."""
 
 
 def main(flags: Sequence[str] | None = None) -> int:
@@ -33,7 +38,9 @@ def main(flags: Sequence[str] | None = None) -> int:
         Path(asked.report).mkdir(parents=True, exist_ok=True)
     try:
         return asyncio.run(_run(asked, others))
-    except StartError as error:
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except (StartError, EmbeddedRedisError) as error:
         print(f"load: {error}", file=sys.stderr)
         return 1
 
@@ -45,7 +52,7 @@ async def _run(asked: argparse.Namespace, others: Sequence[str]) -> int:
     report = ("--html", str(folder / "report.html"), "--csv", str(folder / "load"))
     if asked.host:
         return await _locust(*_USUAL, *report, "--host", asked.host, *others)
-    async with rummyd("--log-level", "warning") as server:
+    async with serving(Where()) as server:
         return await _locust(*_USUAL, *report, "--host", server.rest, *others)
 
 
@@ -55,10 +62,13 @@ async def _locust(*flags: str) -> int:
     process = await asyncio.create_subprocess_exec(*command, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)})
     try:
         return await process.wait()
-    except asyncio.CancelledError:
-        process.terminate()
-        await process.wait()
+    except asyncio.CancelledError:  # Ctrl-C is for Locust, too, which says what it has found
+        await asyncio.wait([asyncio.create_task(process.wait())], timeout=_END_S)
         raise
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ gRPC. All is bounded in time and number. It ends with 1 where a call failed, wit
 import argparse
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,6 +56,8 @@ def main(flags: Sequence[str] | None = None) -> int:
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             outcomes = runner.run(_measured(where, capacity.PLANS if asked.capacity else [plan]))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except (StartError, EmbeddedRedisError, OSError, RedisError) as error:
         return _complain(str(error))
     except grpc.aio.AioRpcError as error:

@@ -24,9 +24,10 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where it is: `HOST:PORT`, the URL of its metrics and that of its Redis, empty where it is not known."""
+    """Where it is: `HOST:PORT`; and the URLs of REST, its metrics and its Redis, empty where they are not known."""
 
     grpc: str
+    rest: str
     metrics: str
     redis: str
 
@@ -38,10 +39,10 @@ async def serving(where: Where) -> AsyncIterator[Server]:
     One of its own logs warnings and what is worse, and its Redis appends every write to a file, as `make run` does.
     """
     if where.server:
-        yield Server(where.server, where.metrics, where.redis)
+        yield Server(where.server, "", where.metrics, where.redis)
         return
     with tempfile.TemporaryDirectory(prefix="rummyd-load-") as folder, EmbeddedRedis(Path(folder)) as store:
         url = where.redis or store.url
         flags = ("--redis-url", url, "--workers", str(where.workers), "--log-level", "warning")
         async with rummyd(*flags) as server:
-            yield Server(server.grpc, server.metrics, url)
+            yield Server(server.grpc, server.rest, server.metrics, url)
