@@ -10,6 +10,7 @@ import random
 import time
 from argparse import ArgumentParser
 from collections import deque
+from contextlib import suppress
 from typing import Any, Final
 
 import gevent
@@ -32,7 +33,7 @@ ACT: Final = "act, from due to answer"
 _log: Final = logging.getLogger(__name__)
 
 tables: deque[str] = deque(maxlen=200)
-"""Tables at which players of this process have sat down of late."""
+"""Tables at which players of this process have sat down of late: those that are watched."""
 
 
 @events.init_command_line_parser.add_listener
@@ -43,11 +44,11 @@ def _flags(parser: ArgumentParser) -> None:
 
 @events.quitting.add_listener
 def _judge(environment: Environment, **_: Any) -> None:
-    """The exit status: 1 where more failed than may, or where nobody acted. Of several processes the master tells."""
+    """The exit status: 1 where more failed than may, or nobody did anything. Of several processes the master tells."""
     if isinstance(environment.runner, WorkerRunner):
         return
     total, most = environment.stats.total, environment.parsed_options.max_fail_ratio
-    faults = []
+    faults = [] if total.num_requests else ["nothing was asked"]
     if total.fail_ratio > most:
         faults.append(f"{total.fail_ratio:.2%} of {total.num_requests} requests failed: more than {most:.2%}")
     if Player in environment.user_classes and not environment.stats.get(ACT, "ACT").num_requests:
@@ -148,17 +149,20 @@ class ReconnectStorm(Guest):
 
     @task
     def storm(self) -> None:
-        """One storm."""
+        """Two storms over the same tables."""
         streams = [self.stream(table) for table in random.sample(list(tables), min(len(tables), STORM_STREAMS))]
-        for _ in range(2):
+        for _ in range(3):
             watching = [gevent.spawn(self.follow, stream) for stream in streams]
-            gevent.sleep(STORM_S - time.time() % STORM_S)
-            gevent.killall(watching)
+            try:
+                gevent.sleep(STORM_S - time.time() % STORM_S)
+            finally:
+                gevent.killall(watching)
 
     def follow(self, stream: Stream) -> None:
         """Follows a table to its end."""
-        for _ in stream.follow():
-            pass
+        with suppress(Refused):  # it has been counted
+            for _ in stream.follow():
+                pass
 
 
 class QuickJoiner(Guest):

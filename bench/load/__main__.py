@@ -90,12 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     plan = Plan()
     parser = argparse.ArgumentParser(prog="python -m bench.load", description="Measures a rummyd under load.")
     add = parser.add_argument
-    add(
-        "--rate",
-        type=_positive,
-        metavar="N",
-        help="acts a second, on a schedule (default: as fast as it goes)",
-    )
+    add("--rate", type=_positive, metavar="N", help="acts a second, on a schedule (default: as fast as it goes)")
     add("--seconds", type=_positive, default=plan.seconds, metavar="N", help=f"how long ({plan.seconds:g})")
     add("--acts", type=_count, default=plan.most, metavar="N", help=f"and how many at most ({plan.most:,})")
     add("--tables", type=_count, default=plan.tables, metavar="N", help=f"tables at a time ({plan.tables})")

@@ -20,8 +20,20 @@ PLANS: Final = (Plan(streams=False), Plan(), Plan(tables=500, rate=250.0, second
 has a connection and a stream of its own."""
 
 _OF_PLAYERS: Final = (
-    *("acts", "server", "server, memory", "server, a connection", "server, a table", "server, a stream"),
-    *("event loop late", "commit to hand-over", "Redis", "Redis, commands", "Redis, network", "Redis, a table"),
+    "acts",
+    "server, idle",
+    "server",
+    "server, memory",
+    "server, a connection",
+    "server, a table",
+    "server, a stream",
+    "event loop late",
+    "commit to hand-over",
+    "Redis, idle",
+    "Redis",
+    "Redis, commands",
+    "Redis, network",
+    "Redis, a table",
 )
 _OF_AN_ACT: Final = ("server, an act", "an act, in null calls", "Redis, an act", "Redis, commands", "Redis, a table")
 """The figures that are told of each."""
