@@ -1,5 +1,6 @@
 """The figures that docs/operations.md tells of capacity: three runs, each on a server of its own."""
 
+import math
 import os
 import platform
 import re
@@ -38,6 +39,10 @@ _OF_PLAYERS: Final = (
 _OF_AN_ACT: Final = ("server, an act", "an act, in null calls", "Redis, an act", "Redis, commands", "Redis, a table")
 """The figures that are told of each."""
 
+_TIMES: Final = 100
+_FULL: Final = 0.7
+"""How busy a core may be that still has room for a bad minute."""
+
 
 def write(outcomes: Sequence[Outcome], page: Path = PAGE) -> None:
     """Puts the figures of what came of the plans into the page. Raises ValueError where it has no place for them."""
@@ -62,12 +67,27 @@ def _lines(alone: Outcome, watched: Outcome, players: Outcome) -> Iterator[str]:
     ):
         p50, p99 = latency.ms((50, 99))
         yield f"| {name}: median, 99 % | {p50:.1f} ms, {p99:.1f} ms |"
+    yield from _scaled(players)
     yield from ("", "| an act | nobody watches | a stream a seat |", "|---|---|---|")
     left, right = figures(alone), figures(watched)
     for name in _OF_AN_ACT:
         yield f"{_row(name, *left[name])} {_told(*right[name])} |"
     full = [1e6 / both["server, an act"][0] for both in (left, right)]
     yield f"| acts a second that a core can serve | {full[0]:,.0f} | {full[1]:,.0f} |"
+
+
+def _scaled(players: Outcome) -> Iterator[str]:
+    """What a hundred times as many take, where it grows as they do."""
+    found = {name: value for name, (value, _) in figures(players).items()}
+    workers = math.ceil(_TIMES * found["server"] / 100 / _FULL)
+    masters = math.ceil(_TIMES * found["Redis"] / 100 / _FULL)
+    few, seats = players.server_bytes.few, players.plan.tables * players.plan.seats
+    memory = workers * few + _TIMES * (players.server_bytes.streams - few)
+    yield from ("", f"| {_TIMES * seats:,} such players, reckoned from these | |", "|---|---|")
+    yield f"| workers, each {100 * _FULL:.0f} % of a core busy | {workers} |"
+    yield f"| memory of all workers | {memory / 2**30:.1f} GiB |"
+    yield f"| Redis masters, each {100 * _FULL:.0f} % of a core busy | {masters} |"
+    yield f"| memory for their tables | {_TIMES * players.plan.tables * players.table_bytes / 2**30:.1f} GiB |"
 
 
 def _row(name: str, value: float, unit: str) -> str:

@@ -139,6 +139,7 @@ def test_the_figures_are_written_into_their_place(outcomes: Sequence[Outcome], t
     assert text.endswith("<!-- /capacity -->\nafter\n")
     assert "old" not in text
     assert "| acts a second that a core can serve |" in text
+    assert "| 100,000 such players, reckoned from these | |" in text
     page.write_text("no marks\n")
     with pytest.raises(ValueError, match="0 places"):
         capacity.write(many, page)
