@@ -1,17 +1,13 @@
 """What a player does, from what the API tells: it draws, lays down and off what it can, and discards a card."""
 
-import itertools
 import random
 import uuid
 from typing import Final
 
 from load.rest import Json, Refused, Rest
 
-__all__ = ["LOAD", "act", "bots", "leave", "look", "quick_join", "turn_of"]
+__all__ = ["act", "bots", "leave", "look", "quick_join", "turn_of"]
 
-LOAD: Final = "load test"
-"""The name of all tables that are created here."""
-_TRIES: Final = 5
 _TAKEN: Final = frozenset({"GAME_NOT_OPEN", "SEAT_TAKEN", "GAME_NOT_FOUND"})
 """Somebody was quicker."""
 
@@ -23,18 +19,9 @@ def _new_id() -> str:
 
 def quick_join(rest: Rest, seats: int) -> Json:
     """A seat at an open table for so many, or at a new one: `seat`, `token`, `game`. Raises Refused."""
-    for tries in itertools.count(1):
-        games = rest.send("GET", "/v1/games?pageSize=100")["games"]
-        fit = [game["name"] for game in games if game["displayName"] == LOAD and game["seatCount"] == seats]
-        table = {"displayName": LOAD, "seatCount": seats, "ruleSet": {"preset": "basic"}}
-        name = random.choice(fit) if fit else rest.send("POST", f"/v1/games?requestId={_new_id()}", table)["name"]
-        try:
-            body = {"displayName": "Player", "requestId": _new_id()}
-            return rest.send("POST", f"/v1/{name}:join", body, expected=_TAKEN)
-        except Refused as refused:
-            if refused.reason not in _TAKEN or tries == _TRIES:
-                raise
-    raise AssertionError("it never ends so")
+    game = {"displayName": "load test", "seatCount": seats}
+    body = {"game": game, "displayName": "Player", "requestId": _new_id()}
+    return rest.send("POST", "/v1/games:quickJoin", body)
 
 
 def bots(rest: Rest, table: str, token: str) -> None:

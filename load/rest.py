@@ -24,16 +24,19 @@ _WORTH_A_RETRY: Final = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLE
 
 
 class Refused(Exception):
-    """The server said no, or nothing for a minute. `reason` is one of docs/api.md, else the code."""
+    """The server said no, or nothing for a minute. `reason` is one of docs/api.md, else the code.
 
-    def __init__(self, code: str, reason: str, text: str) -> None:
+    `wait_s` is how long it asks to wait before the next try.
+    """
+
+    def __init__(self, code: str, reason: str, text: str, wait_s: float = 0.0) -> None:
         super().__init__(f"{reason}: {text}")
-        self.code, self.reason = code, reason
+        self.code, self.reason, self.wait_s = code, reason, wait_s
 
     @property
     def worth_a_retry(self) -> bool:
         """Whether the same request may do better."""
-        return self.code in _WORTH_A_RETRY and self.reason != "VERSION_MISMATCH"
+        return self.reason == "LIMIT_EXCEEDED" or (self.code in _WORTH_A_RETRY and self.reason != "VERSION_MISMATCH")
 
 
 class Rest:
@@ -53,8 +56,9 @@ class Rest:
             except Refused as refused:
                 if not refused.worth_a_retry or waited > _PATIENCE_S:
                     raise
-            gevent.sleep(random.uniform(pause / 2, pause))
-            pause, waited = min(2 * pause, 2.0), waited + pause
+                wait_s = max(refused.wait_s, random.uniform(pause / 2, pause))
+            gevent.sleep(wait_s)
+            pause, waited = min(2 * pause, 2.0), waited + wait_s
 
     def open(self, path: str, headers: Mapping[str, str], name: str) -> Any:
         """A stream, once its answer has begun: `.status_code`, `.stream`. Raises Refused."""
@@ -88,7 +92,8 @@ def _refusal(answer: Any) -> Refused:
     try:
         error = answer.json()["error"]
         reason = next((detail["reason"] for detail in error["details"] if "reason" in detail), error["status"])
-        return Refused(error["status"], reason, error["message"])
+        waits = [float(detail["retryDelay"].rstrip("s")) for detail in error["details"] if "retryDelay" in detail]
+        return Refused(error["status"], reason, error["message"], *waits)
     except (ValueError, KeyError, TypeError):
         code = "UNAVAILABLE" if answer.status_code == 0 or answer.status_code >= 500 else "UNKNOWN"
         return Refused(code, code, f"HTTP status {answer.status_code}")

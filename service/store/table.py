@@ -32,7 +32,7 @@ __all__ = [
     "TurnTimedOut",
 ]
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """The form of the records below. Fields are added at the end only, with a default, and the number goes up each time."""
 
 
@@ -122,6 +122,12 @@ class Table(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """None: a player may take as long as he likes."""
     clock: TurnClock | None = None
     """Of the turn that is played; None where nothing falls due."""
+    code: str = ""
+    """What a private table is found by; empty: it is public."""
+    likeness: str = ""
+    """What public tables that one may take for each other have in common; empty: nobody is led here."""
+    spectators: bool = True
+    """Whether those who have no seat may look on."""
 
 
 class SeatJoined(msgspec.Struct, frozen=True, array_like=True, tag="seat_joined"):
