@@ -41,7 +41,7 @@ demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both (GA
 	@exec $(BIN)/python -m clients.demo $(if $(GAME),--game $(GAME)) $(if $(SEATS),--seats $(SEATS)) \
 		$(if $(DEALS),--deals $(DEALS)) $(if $(KILL),--kill) $(ARGS)
 
-test: $(DEV) ## Run the tests (ARGS goes to pytest)
+test: $(DEV) $(if $(CI),$(LOADED)) ## Run the tests (ARGS goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
 
 chaos: $(DEV) ## Kill servers and Redis under load, and write the figures into docs/operations.md (some ten minutes)
