@@ -55,9 +55,9 @@ async def create(
     )
     request = request_of("create", request_id, preset, rules, seat_count, display_name, limit)
     match await desk.store.create(table, Batch(version=1, time_ms=now, actor=None), request):
-        case Created():
-            desk.hints.put(table)
-            return table
+        case Created(stored):
+            desk.hints.put(stored)
+            return stored
         case Answered(same_payload=True):
             return await load(desk, table.game)
         case Answered() | Exists():

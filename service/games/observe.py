@@ -13,7 +13,7 @@ from service.games.tokens import viewer_of
 from service.observability import metrics
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
 from service.store.line import Backoff
-from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table
+from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table, differ
 from service.store.watch import Watch
 
 __all__ = ["Heartbeat", "Observed", "observe"]
@@ -31,39 +31,46 @@ Observed = SeenTable | SeenBatch | Heartbeat
 
 
 async def observe(
-    desk: Desk, game: str, token: str | None, *, after: int, epoch: str, heartbeat_s: float
+    desk: Desk, game: str, token: str | None, *, after: int, epoch: str, mark: bytes = b"", heartbeat_s: float
 ) -> AsyncGenerator[Observed]:
     """Everything that happens at a table after version `after`, until the match ends.
 
-    Begins with the table itself where `after` is 0, ahead of the game, or of another epoch than `epoch` (empty: any);
-    and gives it again where versions that follow are no longer kept. Heartbeats come after `heartbeat_s` seconds of
+    Begins with the table itself where `after` is 0, ahead of the game, or of another epoch or mark than these (empty:
+    any); and gives it again where versions that follow are no longer kept, or one that was given is no more, as Redis
+    has failed over without it. Heartbeats come after `heartbeat_s` seconds of
     silence. Once it has begun it outlives a store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at
     once, or when the viewer's seat is given up), FELL_BEHIND, SERVER_DRAINING, and the store's errors.
     """
     table = await load(desk, game)
-    snapshot = after == 0 or after > table.version or epoch not in {"", table.epoch}
+    snapshot = after == 0 or epoch not in {"", table.epoch} or _is_lost(table, after, mark)
     while True:
         viewer = viewer_of(table, token)
         if snapshot:
             yield see(desk, table, viewer)
-            after = table.version
+            after, mark = table.version, table.mark
         if table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version:
             return
         try:
             with _refusing(desk, game):
                 async with (
-                    desk.store.feed.watch(game, after) as watch,
+                    desk.store.feed.watch(game, after, mark) as watch,
                     aclosing(_follow(desk, watch, token, viewer, heartbeat_s)) as followed,
                 ):
                     async for seen in followed:
                         yield seen
-                        after = seen.version
+                        if isinstance(seen, SeenBatch):
+                            after, mark = seen.version, seen.mark
             return
         except HistoryLost:
             table, snapshot = await _load_patiently(desk, game), True
         except StoreUnavailable:
             table = await _load_patiently(desk, game)
-            snapshot = after > table.version
+            snapshot = _is_lost(table, after, mark)
+
+
+def _is_lost(table: Table, after: int, mark: bytes) -> bool:
+    """Whether the table has seen no such version, as far as it alone can tell."""
+    return after > table.version or (after == table.version and differ(mark, table.mark))
 
 
 async def _follow(

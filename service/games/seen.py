@@ -61,6 +61,8 @@ class SeenTable:
     limit: TurnLimit | None
     deadline_ms: int | None
     """When the player to move is played for; None where no limit runs."""
+    mark: bytes = b""
+    """Tells this version from another of the same number; see `Batch.mark`. It is no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class SeenBatch:
     version: int
     time_ms: int
     events: tuple[TableEvent | Event, ...]
+    mark: bytes = b""
+    """As in SeenTable."""
 
 
 def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
@@ -94,12 +98,13 @@ def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
         last_deal=table.last_deal,
         limit=table.limit,
         deadline_ms=table.clock.due_ms if table.clock and not table.clock.thinking else None,
+        mark=table.mark,
     )
 
 
 def see_batch(batch: Batch, viewer: int | None) -> SeenBatch:
     """The batch as the seat `viewer`, or a spectator (None), may see it."""
-    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer))
+    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer), batch.mark)
 
 
 def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tuple[TableEvent | Event, ...]:

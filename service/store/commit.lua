@@ -8,7 +8,8 @@
 --       11 member for the open tables   12 whether it is one ('1' or '0')
 --       13 member for what falls due    14 when it does, in ms, or ''
 --       15 whether replicas are waited for behind the script ('1' or '0')
---       16 and on: lines to add to the record
+--       16 mark of the version expected, or '': any
+--       17 and on: lines to add to the record
 --
 -- Answers {'committed'} | {'answered', '<version>:<fingerprint>'} | {'conflict', table} | {'gone'}.
 -- Anything that may fail comes before the first write, or is the first write: a script is not rolled back.
@@ -31,7 +32,8 @@ if ARGV[6] ~= '' then
   if answer then return again({'answered', answer}) end
 end
 
-if version ~= ARGV[1] then
+-- A master that has taken over may hold another version of the same number than the one that was decided on.
+if version ~= ARGV[1] or (ARGV[16] ~= '' and stored[2] ~= ARGV[16]) then
   if version == '0' then return {'gone'} end
   return {'conflict', redis.call('HGET', KEYS[1], 'table')}
 end
@@ -40,7 +42,7 @@ if version == '0' then redis.call('DEL', KEYS[2], KEYS[5]) end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[10], ARGV[2] .. '-0', 'batch', ARGV[4])
 redis.call('HSET', KEYS[1], 'version', ARGV[2], 'table', ARGV[3], 'commit', ARGV[5])
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], ARGV[2] .. ':' .. ARGV[7]) end
-for line = 16, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
+for line = 17, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[9])
 redis.call('PEXPIRE', KEYS[2], ARGV[9])
 redis.call('PEXPIRE', KEYS[5], ARGV[9])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from service.observability import metrics
 from service.store.codec import decode_table, encode_batch, encode_table
@@ -92,8 +93,8 @@ class Store:
         match outcome:
             case Answered():
                 return outcome
-            case Committed():
-                return Created()
+            case Committed(stored):
+                return Created(stored)
             case Conflict() | Gone():
                 return Exists()
 
@@ -106,11 +107,12 @@ class Store:
         record: Sequence[str] = (),
         due_ms: int | None = None,
     ) -> Committed | Answered | Conflict | Gone:
-        """Store a game's next version, if it is still at the one before.
+        """Store a game's next version, if it is still at the one before, by number and mark.
 
-        `batch` is what led there; `record` has lines to add to the game's record; `due_ms` is when something falls due
-        next, in ms since 1970 (None: nothing does). A request that has been answered before changes nothing, whatever
-        the version.
+        `table` has the mark of the version that it was made from, and is given another: after a failover that lost some
+        versions, others may have taken their numbers. Without a mark the number alone is compared. `batch` is what led
+        there; `record` has lines to add to the game's record; `due_ms` is when something falls due next, in ms since
+        1970 (None: nothing does). A request that has been answered before changes nothing, whatever the version.
         """
         return await self._write(table, batch, request, record, due_ms)
 
@@ -173,12 +175,15 @@ class Store:
         if batch.version != table.version:
             raise ValueError(f"the batch is of version {batch.version}, the table of version {table.version}")
         keys = self._keys.of(table.game)
+        before, mark = table.mark, os.urandom(8)
+        table = replace(table, mark=mark)
+        batch = replace(batch, mark=mark, before=before)
         arguments: list[str | bytes | int] = [
             table.version - 1,
             table.version,
             encode_table(table),
             encode_batch(batch),
-            os.urandom(8),
+            mark,
             _field(request) if request else "",
             request.fingerprint if request else b"",
             keys.feed,
@@ -189,6 +194,7 @@ class Store:
             table.game,
             "" if due_ms is None else due_ms,
             int(self._link.replicas > 0),
+            before,
             *record,
         ]
         names = [keys.game, keys.history, keys.open, keys.due, keys.record]
@@ -209,7 +215,7 @@ def _outcome(reply: list[bytes], table: Table, request: Request | None) -> Commi
     """What the script's answer means."""
     match reply:
         case [b"committed"]:
-            return Committed(table.version)
+            return Committed(table)
         case [b"answered", value] if request is not None:
             return _answered(value, request)
         case [b"conflict", current]:

@@ -74,14 +74,22 @@ class World:
         """What a viewer's stream tells before and after a move; only the first where the move ended the deal."""
         stream = self.calls.stream(METHODS["Observe"], pb.ObserveRequest(name=name), caller_of(viewer))
         async with aclosing(stream):
-            told = [(await anext(stream)).SerializeToString(deterministic=True)]
+            told = [unmarked(await anext(stream))]
             await self.ask(pb.ActRequest(name=name, actions=[action_to(action)]), mover)
             news = await anext(stream)
         assert isinstance(news, pb.ObserveResponse)
         if any(event.HasField("deal_ended") for event in news.batch.events):
             return told
         view = await self.ask(pb.GetGameRequest(name=name), viewer)
-        return [*told, news.SerializeToString(deterministic=True), view]
+        return [*told, unmarked(news), view]
+
+
+def unmarked(message: Message) -> bytes:
+    """A message of a stream, without its mark: that is chance alone, and another in each world."""
+    assert isinstance(message, pb.ObserveResponse)
+    assert len(message.mark) == 16
+    message.ClearField("mark")
+    return message.SerializeToString(deterministic=True)
 
 
 def token_of(seat: int) -> str:

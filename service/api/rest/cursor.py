@@ -1,7 +1,7 @@
 """The ids of server-sent events: where a stream of Observe stands, so that `Last-Event-ID` resumes it.
 
-An id is `EPOCH.VERSION`, or `VERSION` where the client has never been told the epoch. Streams of other methods have
-none.
+An id is `EPOCH.VERSION.MARK`, without the epoch where the client has never been told it, and without the mark where the
+version has none. Streams of other methods have none.
 """
 
 import re
@@ -19,7 +19,7 @@ __all__ = ["LAST_EVENT_ID", "EventIds", "resume"]
 EventIds: TypeAlias = Callable[[Message], str | None]
 """Gives each message of one stream, in order, its id; None: it has none of its own."""
 
-_PATTERN: Final = r"(?:([0-9A-Za-z_-]{1,40})\.)?(0|[1-9][0-9]{0,8})"
+_PATTERN: Final = r"(?:([0-9A-Za-z_-]{1,40})\.)?(0|[1-9][0-9]{0,8})(?:\.([0-9a-f]{16}))?"
 
 LAST_EVENT_ID: Final[Schema] = {
     "name": "Last-Event-ID",
@@ -42,8 +42,9 @@ def resume(request: Message, last_event_id: str | None) -> EventIds:
     if last_event_id:
         found = _LAST.fullmatch(last_event_id)
         if not found:
-            raise invalid([Violation("Last-Event-ID", "must be EPOCH.VERSION, or VERSION", "BAD_VALUE")])
-        request.epoch, request.after = found[1] or "", int(found[2])
+            text = "must be EPOCH.VERSION.MARK, of which the version may stand alone"
+            raise invalid([Violation("Last-Event-ID", text, "BAD_VALUE")])
+        request.epoch, request.after, request.mark = found[1] or "", int(found[2]), found[3] or ""
     return _Ids(request.epoch)
 
 
@@ -62,5 +63,6 @@ class _Ids:
                 version = message.batch.version
             case _:
                 return None
-        named = f"{self._epoch}.{version}"
-        return named if _LAST.fullmatch(named) else str(version)
+        place = f"{version}.{message.mark}" if message.mark else str(version)
+        named = f"{self._epoch}.{place}"
+        return named if _LAST.fullmatch(named) else place

@@ -486,22 +486,28 @@ class ObserveRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The table, `games/{game}`."""
     after: _builtins.int
     """The last version that the caller has seen. 0: none, so that the stream begins with a snapshot."""
     epoch: _builtins.str
     """The epoch that `after` belongs to. Left out: the current one."""
+    mark: _builtins.str
+    """The mark that the message with version `after` had. Where the table has lost that version, as a Redis that fails over
+    may, and has another of the same number, the stream begins with a snapshot. Left out: such a loss is not noticed.
+    """
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         after: _builtins.int = ...,
         epoch: _builtins.str = ...,
+        mark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "mark", b"mark", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -542,9 +548,12 @@ class ObserveResponse(_message.Message):
     SNAPSHOT_FIELD_NUMBER: _builtins.int
     BATCH_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
+    mark: _builtins.str
+    """Tells the version of this snapshot or batch from any other of the same number: 16 hex digits. Heartbeats have none."""
     @_builtins.property
     def snapshot(self) -> _game_pb2.Game:
-        """The whole table: at the beginning, and where the versions after `after` are not kept any more."""
+        """The whole table: at the beginning, and where the versions after `after` are not kept any more, or that one is lost."""
 
     @_builtins.property
     def batch(self) -> _event_pb2.EventBatch:
@@ -560,10 +569,11 @@ class ObserveResponse(_message.Message):
         snapshot: _game_pb2.Game | None = ...,
         batch: _event_pb2.EventBatch | None = ...,
         heartbeat: Global___ObserveResponse.Heartbeat | None = ...,
+        mark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "heartbeat", b"heartbeat", "message", b"message", "snapshot", b"snapshot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "heartbeat", b"heartbeat", "message", b"message", "snapshot", b"snapshot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "heartbeat", b"heartbeat", "mark", b"mark", "message", b"message", "snapshot", b"snapshot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "batch", "heartbeat"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
