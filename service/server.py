@@ -38,6 +38,9 @@ from service.tls import Tls, TlsError
 __all__ = ["Addresses", "Server", "StartError", "running"]
 
 _POLL_SECONDS: Final = 0.5
+_QUIET_SECONDS: Final = 0.2
+_TURNING_AWAY_SECONDS: Final = 2.0
+"""How long calls are turned away, at most, before the fronts end; see docs/decisions/calls-are-turned-away-first.md."""
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -129,6 +132,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         finally:
             await ready.drain()
             await store.feed.close()  # every watcher is told to go on elsewhere
+            await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, settings.grace_seconds))
             await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
             _log.info("stopped")
 

@@ -4,6 +4,7 @@ The fronts (`grpc`, `rest`) turn bytes into a request message, and an answer or 
 here.
 """
 
+import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
@@ -15,7 +16,7 @@ import structlog
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 
-from service.api.errors import Violation, answer_to, invalid
+from service.api.errors import Violation, answer_to, draining, invalid
 from service.observability import calls as account
 
 __all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler", "new_call_id"]
@@ -55,22 +56,46 @@ class Calls:
             for service, handlers in services.items()
             for method in service.methods
         }
+        self._turned_away: asyncio.Event | None = None
+
+    async def drain(self, quiet_s: float, most_s: float) -> None:
+        """Turns away every call from now on, with SERVER_DRAINING; those under way go on.
+
+        Returns once none has come for `quiet_s` seconds, or after `most_s`: by then whoever calls has been told, and
+        has no call on its way that the end of a front would cut off without a word.
+        """
+        self._turned_away = asyncio.Event()
+        end = asyncio.get_running_loop().time() + most_s
+        while (left := end - asyncio.get_running_loop().time()) > 0:
+            self._turned_away.clear()
+            try:
+                async with asyncio.timeout(min(quiet_s, left)):
+                    await self._turned_away.wait()
+            except TimeoutError:
+                return
 
     async def unary(self, method: MethodDescriptor, request: Message, caller: Caller) -> Message:
         """Answers a unary call. Raises nothing but ApiError and CancelledError."""
         handler = cast(UnaryHandler, self._handlers[method.full_name])
         with _accounted(method, caller):
-            _check(request)
+            self._admit(request)
             return await handler(request, caller)
 
     async def stream(self, method: MethodDescriptor, request: Message, caller: Caller) -> AsyncGenerator[Message]:
         """Answers a server-streaming call. Raises nothing but ApiError and CancelledError."""
         handler = cast(StreamHandler, self._handlers[method.full_name])
         with _accounted(method, caller):
-            _check(request)
+            self._admit(request)
             async with aclosing(handler(request, caller)) as messages:
                 async for message in messages:
                     yield message
+
+    def _admit(self, request: Message) -> None:
+        """Refuses what comes too late, or is no request."""
+        if self._turned_away is not None:
+            self._turned_away.set()
+            raise draining()
+        _check(request)
 
 
 def new_call_id() -> str:

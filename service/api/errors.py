@@ -29,6 +29,7 @@ __all__ = [
     "Violation",
     "answer_to",
     "bad_page_token",
+    "draining",
     "impossible",
     "invalid",
 ]
@@ -153,6 +154,11 @@ def bad_page_token() -> ApiError:
     """INVALID_ARGUMENT for a page token that the call has not given."""
     text = "the page token is none that this call gave"
     return ApiError("INVALID_PAGE_TOKEN", text, violations=[Violation("page_token", text, "INVALID_PAGE_TOKEN")])
+
+
+def draining() -> ApiError:
+    """UNAVAILABLE for a call that comes when the server is about to stop."""
+    return ApiError(GameReason.SERVER_DRAINING, "the server stops; go on with another")
 
 
 def answer_to(error: Exception, call_id: str) -> ApiError:
