@@ -20,7 +20,6 @@ from service.store import (
     StoreUnavailable,
     line,
 )
-from service.store.link import open_link
 from tests.service.store.proxy import Proxy
 from tests.service.store.tables import advanced, batch_of, committed, created, following, new_table
 
@@ -194,17 +193,3 @@ async def test_a_line_that_breaks_while_others_commit_misses_nothing(
         await committing
     assert given == list(range(1, 302))
     await near.close()
-
-
-async def test_a_connection_closed_under_way_is_a_lost_one(embedded_redis: EmbeddedRedis) -> None:
-    """What uvloop raises for a connection that was closed meanwhile is met as its loss: the call is sent once more."""
-    link = open_link(embedded_redis.url, Limits())
-    closed = iter([RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed")])
-
-    async def send() -> str:
-        for error in closed:
-            raise error
-        return "sent"
-
-    assert await link.call("ping", send) == "sent"
-    await link.close()
