@@ -102,7 +102,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
         calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
-        grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes)
+        grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes, send_seconds=settings.send_seconds)
         with _listening("gRPC", settings.grpc_host, settings.grpc_port):
             listen(settings.grpc_host, settings.grpc_port).close()  # gRPC itself would not say why it cannot
             grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port, tls)
@@ -117,7 +117,13 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
         with _listening("REST", settings.rest_host, settings.rest_port):
             listener = listen(settings.rest_host, settings.rest_port)
-        rest = HttpServer(app, listener, grace_seconds=settings.grace_seconds, tls=tls.context if tls else None)
+        rest = HttpServer(
+            app,
+            listener,
+            grace_seconds=settings.grace_seconds,
+            send_seconds=settings.send_seconds,
+            tls=tls.context if tls else None,
+        )
 
         addresses = Addresses(
             grpc=(settings.grpc_host, grpc_port),

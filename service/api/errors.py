@@ -32,6 +32,7 @@ __all__ = [
     "draining",
     "impossible",
     "invalid",
+    "not_read",
 ]
 
 DOMAIN: Final = "rummyd"
@@ -159,6 +160,12 @@ def bad_page_token() -> ApiError:
 def draining() -> ApiError:
     """UNAVAILABLE for a call that comes when the server is about to stop."""
     return ApiError(GameReason.SERVER_DRAINING, "the server stops; go on with another")
+
+
+def not_read(seconds: float) -> ApiError:
+    """ABORTED for a stream of which the client has taken nothing for so long."""
+    text = f"nothing was read for {seconds:g} seconds; go on from the last version received"
+    return ApiError(GameReason.FELL_BEHIND, text)
 
 
 def answer_to(error: Exception, call_id: str) -> ApiError:
