@@ -20,12 +20,12 @@ MUTATED := $(MUTANTS)/.mutants-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	--upgrade --custom-compile-command "make lock"
-LOCK = $(COMPILE) --extra embedded --extra client pyproject.toml
+LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos soak mutants cases bench lint format proto baseline lock clean
+.PHONY: help run demo test chaos soak mutants cases bench lint format proto tables baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -61,16 +61,18 @@ lint: $(DEV) ## Check style, types, layers and protos; changes nothing, needs no
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/protos.py check
-	$(BIN)/python tools/error_table.py check
+	$(BIN)/python tools/tables.py check
 
 format: $(DEV) ## Put sources and protos into the one format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 	$(BIN)/buf format proto --path proto/rummy --write
 
-proto: $(DEV) ## Generate proto/gen, and the table of errors in docs/api.md, from the protos
+proto: $(DEV) ## Generate proto/gen from the protos
 	$(BIN)/python tools/protos.py generate
-	$(BIN)/python tools/error_table.py write
+
+tables: $(DEV) ## Write the tables of errors, settings and metrics into docs/
+	$(BIN)/python tools/tables.py write
 
 baseline: $(DEV) ## At a release: what later protos must stay compatible with
 	$(BIN)/python tools/protos.py baseline

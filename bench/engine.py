@@ -2,9 +2,9 @@
 
     make bench                      or, in that environment:  python -m bench.engine [--rounds N] [PART ...]
 
-Parts: decisions, solver, codec, step. Both others play gin rummy, as they ship it; it has no lay-offs before the end of
-a deal, and melds are sought at every decision. What is compared is thus the rate at which each can be played, not the
-time for the same work.
+Parts: decisions, solver, rich, codec, step, legal. Both others play gin rummy, as they ship it; it has no lay-offs
+before the end of a deal, and melds are sought at every decision. What is compared is thus the rate at which each can be
+played, not the time for the same work.
 """
 
 import argparse
@@ -20,6 +20,7 @@ PARTS: Mapping[str, tuple[str, str, Callable[[], dict[str, Work]]]] = {
     "rich": ("Best melds of ten cards close together", "hands", lambda: solvers.contestants(solvers.rich_hand)),
     "codec": ("States as bytes", "states", states.coders),
     "step": ("Single steps", "steps", states.steppers),
+    "legal": ("One action judged", "judgements", states.judges),
 }
 
 

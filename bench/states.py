@@ -1,18 +1,21 @@
-"""States encoded and decoded, and single steps, in each game."""
+"""States encoded and decoded, single steps and judgements in each game."""
 
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from bench.measure import Work
 from engine.actions import Action
-from engine.legal import legal_actions
+from engine.cards import JOKER
+from engine.legal import is_legal, legal_actions
 from engine.presets import PRESETS
 from engine.shuffle import SEED_SIZE
 from engine.state import Phase, State, decode, encode
 from engine.step import next_deal, start, step
 
-__all__ = ["coders", "steppers"]
+__all__ = ["coders", "judges", "steppers"]
 
 GAMES = ("basic", "rummy500", "pool500")
 MOMENTS = 2000  # a round of each
@@ -33,6 +36,23 @@ def steppers() -> dict[str, Work]:
     """A step of each game; a unit is a legal action played."""
     played = {f"step, {game}": _over(lambda moment: step(*moment), _moments(game)) for game in GAMES}
     return {**played, "null": _over(lambda value: value, range(MOMENTS))}
+
+
+def judges() -> dict[str, Work]:
+    """One action judged: of the matches, and of a dozen cards of a suit with two jokers; a unit is a judgement."""
+    judged = {f"is_legal, {game}": _over(lambda moment: is_legal(*moment), _moments(game)) for game in GAMES}
+    rich = _rich()
+    lays = [(rich, rich.turn, action) for action in legal_actions(rich, rich.turn)]
+    return {**judged, f"is_legal, {len(lays):,} to choose from": _over(lambda moment: is_legal(*moment), lays)} | {
+        "null": _over(lambda value: value, range(MOMENTS))
+    }
+
+
+def _rich() -> State:
+    """A seat of Pool Rummy 500 that holds twelve cards of a suit and two jokers, after its draw."""
+    dealt = start(PRESETS["pool500"], 2, bytes(SEED_SIZE), bytes(SEED_SIZE)).state
+    hands = [bytes(sorted((*range(12), JOKER, JOKER)))] * 2
+    return replace(dealt, phase=Phase.PLAY, hands=tuple(hands))
 
 
 def _over(do: Callable[[Any], object], values: Sequence[Any]) -> Work:

@@ -4,9 +4,9 @@ Each is given once, whatever the equal cards, with jokers in every distinct plac
 asked first is cheap: how many cards of a rank there are, and where in a suit enough naturals are close together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 
 from engine.actions import MeldKind
 from engine.cards import JOKER, suit_of
@@ -17,45 +17,65 @@ from engine.state import Meld
 __all__ = ["all_extensions", "all_melds"]
 
 
-def all_melds(rules: RuleSet, hand: bytes, using: int | None = None) -> Iterator[Reading]:
+def all_melds(rules: RuleSet, hand: bytes, using: int | None = None) -> Iterable[Reading]:
     """Every new meld that the hand can make; with `using`, only those that hold that card."""
-    natural, jokers = None if using == JOKER else using, hand.count(JOKER)
-    for rank in _ranks(rules, hand, jokers) if natural is None else [natural % 13]:
+    jokers = hand.count(JOKER)
+    ranks, lows = _ranks(rules, hand, jokers), _lows(rules, hand, jokers)
+    if using is not None and using != JOKER:
+        ranks, lows = [using % 13], [(suit, low) for suit, low in lows if suit == suit_of(using)]
+    if not ranks and not lows:
+        return ()
+    melds = chain(_sets(rules, hand, ranks), _runs(rules, hand, lows, jokers))
+    return melds if using is None else (meld for meld in melds if using in meld.cards)
+
+
+def _sets(rules: RuleSet, hand: bytes, ranks: list[int]) -> Iterator[Reading]:
+    for rank in ranks:
         same = hand.translate(None, _BUT_RANK[rank])
         for cards in _bags(same, rules.set_min, set_limit(rules), distinct=rules.distinct_suits, least_naturals=1):
-            if using is None or using in cards:
-                yield Reading(MeldKind.SET, cards, rank + 1)
-    for suit, low in _lows(rules, hand, jokers):
-        if natural is None or suit == suit_of(natural):
-            for cards in _chains(suit, hand, range(low, min(highest(rules), low + 12) + 1), jokers):
-                if (
-                    len(cards) >= rules.run_min
-                    and cards.count(JOKER) < len(cards)
-                    and (using is None or using in cards)
-                ):
-                    yield Reading(MeldKind.RUN, cards, low)
+            yield Reading(MeldKind.SET, cards, rank + 1)
 
 
-def all_extensions(rules: RuleSet, meld: Meld, hand: bytes) -> Iterator[Extension]:
+def _runs(rules: RuleSet, hand: bytes, lows: list[tuple[int, int]], jokers: int) -> Iterator[Reading]:
+    for suit, low in lows:
+        for cards in _chains(suit, hand, range(low, min(highest(rules), low + 12) + 1), jokers):
+            if len(cards) >= rules.run_min and cards.count(JOKER) < len(cards):
+                yield Reading(MeldKind.RUN, cards, low)
+
+
+def all_extensions(rules: RuleSet, meld: Meld, hand: bytes) -> Iterable[Extension]:
     """Every way to add cards of the hand to the meld, free jokers at both ends of a run included."""
-    if meld.kind is MeldKind.SET:
-        barred = meld.cards.replace(_JOKERS, b"") if rules.distinct_suits else b""
-        fitting = hand.translate(None, _BUT_RANK[meld.low - 1] + barred)
-        if fitting:
-            room = set_limit(rules) - len(meld.cards)
-            for cards in _bags(fitting, 1, room, distinct=rules.distinct_suits, least_naturals=0):
-                yield Extension(b"", cards)
-        return
+    if JOKER not in hand and hand.translate(None, _next_to(meld.kind, meld.cards, meld.low)) == hand:
+        return ()
+    return _added_to_set(rules, meld, hand) if meld.kind is MeldKind.SET else _added_to_run(rules, meld, hand)
+
+
+def _added_to_set(rules: RuleSet, meld: Meld, hand: bytes) -> Iterator[Extension]:
+    barred = meld.cards.replace(_JOKERS, b"") if rules.distinct_suits else b""
+    fitting = hand.translate(None, _BUT_RANK[meld.low - 1] + barred)
+    room = set_limit(rules) - len(meld.cards)
+    for cards in _bags(fitting, 1, room, distinct=rules.distinct_suits, least_naturals=0):
+        yield Extension(b"", cards)
+
+
+def _added_to_run(rules: RuleSet, meld: Meld, hand: bytes) -> Iterator[Extension]:
     first, last = meld.low, meld.low + len(meld.cards) - 1
     suit, jokers = suit_of_run(meld), hand.count(JOKER)
-    if not jokers and card_at(suit, first - 1) not in hand and card_at(suit, last + 1) not in hand:
-        return
     for low in _chains(suit, hand, range(first - 1, 0, -1), jokers):
         # never an ace at both ends: where the run reaches down to 1 it may not reach 14, nor the other way round
         top = 13 if first - len(low) == 1 else highest(rules)
         for high in _chains(suit, hand, range(last + 1, top + 1), jokers - low.count(JOKER)):
             if low or high:
                 yield Extension(low[::-1], high)
+
+
+@lru_cache(maxsize=4096)
+def _next_to(kind: MeldKind, cards: bytes, low: int) -> bytes:
+    """The naturals of which one must be added to the meld where no joker is: the rank's, or those at a run's ends."""
+    if kind is MeldKind.SET:
+        return bytes(range(low - 1, JOKER, 13))
+    suit = next(card for card in cards if card != JOKER) // 13
+    return bytes([card_at(suit, low - 1), card_at(suit, low + len(cards))])
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,7 @@ from engine.draws import taking
 from engine.errors import BadRequest, BadRules, Misfit, Reason, Refused
 from engine.events import (
     DealEnd,
+    DealEnded,
     DealStarted,
     Discarded,
     Drew,
@@ -140,7 +141,7 @@ def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = 
     then, accepted = state, 0
     for index, action in enumerate(actions):
         try:
-            if any(isinstance(event, TurnStarted) and event.seat != seat for event in events):
+            if any(_ends_turn(event, seat) for event in events):
                 raise Refused(Reason.NOT_YOUR_TURN, "the turn ends with the action before", clause="B2")
             if dry_run:
                 check(then, seat, action)
@@ -153,6 +154,11 @@ def play(state: State, seat: int, actions: Sequence[Action], *, dry_run: bool = 
         if any(isinstance(event, HandVoided) for event in new):
             break
     return Played(state, preview(events), accepted) if dry_run else Played(then, tuple(events), accepted)
+
+
+def _ends_turn(event: Event, seat: int) -> bool:
+    """Whether nothing of the seat may follow the event in its request. How a deal ended may be news: it is not told."""
+    return isinstance(event, DealEnded) or (isinstance(event, TurnStarted) and event.seat != seat)
 
 
 def _check_request(actions: Sequence[Action]) -> None:

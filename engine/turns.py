@@ -51,28 +51,27 @@ def end_deal(state: State, end: DealEnd, *before: Event) -> Step:
 
 def _next_turn(state: State, *before: Event) -> Step:
     """The next seat that is neither out nor void, clockwise; on the way there a round may end."""
-    out = not all(state.hands)
-    playing = [seat for seat, hand in enumerate(state.hands) if hand and seat not in state.voided]
-    if not playing:
+    hands, voided = state.hands, state.voided
+    out = not all(hands)
+    if (out or voided) and not any(hand and seat not in voided for seat, hand in enumerate(hands)):
         return end_deal(state, DealEnd.OUT if out else DealEnd.VOIDED, *before)
     first, seat = first_player(state), state.turn
     while True:
-        seat = (seat + 1) % len(state.hands)
+        seat = (seat + 1) % len(hands)
         if seat == first:
             idle = 0 if state.busy else state.idle + 1
-            state = replace(state, idle=idle, busy=False)
-            end = _end_of_round(state, out)
+            end = _end_of_round(state, idle, out)
             if end:
-                return end_deal(state, end, *before)
-            state = replace(state, round=state.round + 1)
-        if seat in playing:
+                return end_deal(replace(state, idle=idle, busy=False), end, *before)
+            state = replace(state, idle=idle, busy=False, round=state.round + 1)
+        if hands[seat] and seat not in voided:
             return begin_turn(replace(state, phase=Phase.DRAW, turn=seat), *before)
 
 
-def _end_of_round(state: State, somebody_out: bool) -> DealEnd | None:
-    """Whether the round that is now complete is the deal's last, and why."""
+def _end_of_round(state: State, idle: int, somebody_out: bool) -> DealEnd | None:
+    """Whether the round that is now complete is the deal's last, and why; it makes `idle` idle rounds on end."""
     if somebody_out:
         return DealEnd.OUT
     if state.rules.round_limit and state.round >= state.rules.round_limit:
         return DealEnd.ROUNDS
-    return DealEnd.IDLE if state.rules.idle_limit and state.idle >= state.rules.idle_limit else None
+    return DealEnd.IDLE if state.rules.idle_limit and idle >= state.rules.idle_limit else None

@@ -20,6 +20,7 @@ from rich.console import Console
 from service.observability import logs
 from service.server import Addresses, StartError, running
 from service.settings import Settings, SettingsError, read
+from service.workers import working
 
 __all__ = ["main"]
 
@@ -43,7 +44,7 @@ def main(flags: Sequence[str] | None = None) -> int:
 
 async def _serve(settings: Settings) -> int:
     stop = _stop_signal()
-    async with running(settings) as server:
+    async with working(settings) if settings.workers > 1 else running(settings) as server:
         _announce(server.addresses)
         failing = asyncio.create_task(server.failure())
         stopping = asyncio.create_task(stop.wait())

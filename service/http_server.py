@@ -15,16 +15,36 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-__all__ = ["HttpServer", "listen"]
+__all__ = ["HttpServer", "listen", "reserve"]
 
 KEEP_ALIVE_SECONDS: Final = 75
 """How long an idle connection is kept: longer than the minute that proxies keep theirs, so that they close first."""
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on `host:port` (port 0: any free one). Raises OSError where it cannot."""
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A socket that listens on `host:port` (port 0: any free one). Raises OSError where it cannot.
+
+    With `shared` other processes may listen there, too; each new connection goes to one of them.
+    """
+    family, address = _resolved(host, port)
+    return socket.create_server(address, family=family, backlog=2048, reuse_port=shared)
+
+
+def reserve(host: str, port: int) -> socket.socket:
+    """A socket that holds a port for processes to share, and takes no connection itself. Raises OSError as `listen`."""
+    with listen(host, port) as first:  # nobody else may be there
+        port = first.getsockname()[1]
+    family, address = _resolved(host, port)
+    held = socket.socket(family, socket.SOCK_STREAM)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    held.bind(address)
+    return held
+
+
+def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    return socket.create_server(address[:2], family=family, backlog=2048)
+    return family, (str(address[0]), int(address[1]))
 
 
 class HttpServer:

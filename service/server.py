@@ -9,15 +9,17 @@ It starts from below (Redis, store, metrics, then gRPC and REST) and stops from 
 
 import asyncio
 import os
+import platform
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import structlog
+from starlette.types import ASGIApp
 
 from service.api.grpc import GrpcServer
 from service.api.handlers import build_calls
@@ -26,7 +28,7 @@ from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
 from service.http_server import HttpServer, listen
-from service.observability import metrics
+from service.observability import metrics, traces
 from service.readiness import Readiness
 from service.settings import LOCAL_REDIS, Settings
 from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
@@ -35,7 +37,10 @@ from service.store.link import Limits
 from service.store.store import Options, Store
 from service.tls import Tls, TlsError
 
-__all__ = ["Addresses", "Server", "StartError", "running"]
+if TYPE_CHECKING:
+    from service.observability.otel import OtelTracer
+
+__all__ = ["Addresses", "Server", "StartError", "listening", "redis_of", "running"]
 
 _POLL_SECONDS: Final = 0.5
 _QUIET_SECONDS: Final = 0.2
@@ -82,29 +87,43 @@ class Server:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Server]:
+async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[Server]:
     """A server that runs meanwhile. At the end it drains: calls under way finish, streams are told to go elsewhere.
 
+    With `shared` it is one of several processes on the same ports, and another shows the metrics of all.
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
         tls = _tls(settings)
-        url, games, embedded = await _redis(settings, stack)
+        url, games, embedded = await redis_of(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
-        with _listening("metrics", settings.metrics_host, settings.metrics_port):
-            shown = metrics.MetricsServer.start(settings.metrics_host, settings.metrics_port)
-        stack.push_async_callback(shown.stop)
+        metrics_port = settings.metrics_port
+        if not shared:
+            with listening("metrics", settings.metrics_host, metrics_port):
+                shown = metrics.MetricsServer.start(settings.metrics_host, metrics_port)
+            stack.push_async_callback(shown.stop)
+            metrics_port = shown.port
 
         desk = Desk(store, think_ms=settings.bot_think_ms)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
+        if settings.traces_endpoint:
+            tracer = _tracer(settings)
+            stack.push_async_callback(asyncio.to_thread, tracer.close)
+            stack.callback(traces.use, None)
+            traces.use(tracer)
+        measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
+        stack.callback(measuring.cancel)
         calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
-        grpc = GrpcServer(calls, max_request_bytes=settings.max_request_bytes, send_seconds=settings.send_seconds)
-        with _listening("gRPC", settings.grpc_host, settings.grpc_port):
-            listen(settings.grpc_host, settings.grpc_port).close()  # gRPC itself would not say why it cannot
+        grpc = GrpcServer(
+            calls, max_request_bytes=settings.max_request_bytes, send_seconds=settings.send_seconds, shared=shared
+        )
+        with listening("gRPC", settings.grpc_host, settings.grpc_port):
+            # gRPC itself would not say why it cannot.
+            listen(settings.grpc_host, settings.grpc_port, shared=shared).close()
             grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port, tls)
         stack.push_async_callback(grpc.stop, 0)
 
@@ -115,24 +134,16 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         app = create_app(
             calls, ready=ready, cors_origins=settings.cors_origins, max_body_bytes=settings.max_request_bytes
         )
-        with _listening("REST", settings.rest_host, settings.rest_port):
-            listener = listen(settings.rest_host, settings.rest_port)
-        rest = HttpServer(
-            app,
-            listener,
-            grace_seconds=settings.grace_seconds,
-            send_seconds=settings.send_seconds,
-            tls=tls.context if tls else None,
-        )
+        rest = _rest(settings, app, tls, shared=shared)
 
         addresses = Addresses(
             grpc=(settings.grpc_host, grpc_port),
             rest=(settings.rest_host, rest.port),
-            metrics=(settings.metrics_host, shown.port),
+            metrics=(settings.metrics_host, metrics_port),
             games=games,
             tls=tls is not None,
         )
-        _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=shown.port)
+        _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=metrics_port)
         try:
             yield Server(addresses, embedded, (pulse, ticking, rest.task))
         finally:
@@ -141,6 +152,19 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, settings.grace_seconds))
             await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
             _log.info("stopped")
+
+
+def _rest(settings: Settings, app: ASGIApp, tls: Tls | None, *, shared: bool) -> HttpServer:
+    """The REST front, which takes calls from now on."""
+    with listening("REST", settings.rest_host, settings.rest_port):
+        listener = listen(settings.rest_host, settings.rest_port, shared=shared)
+    return HttpServer(
+        app,
+        listener,
+        grace_seconds=settings.grace_seconds,
+        send_seconds=settings.send_seconds,
+        tls=tls.context if tls else None,
+    )
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -161,8 +185,25 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
-async def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
-    """The Redis to use: its URL, what to say of it, and the embedded server where it is that."""
+def _tracer(settings: Settings) -> "OtelTracer":
+    """What sends traces."""
+    try:
+        from service.observability.otel import OtelTracer  # noqa: PLC0415  what it takes is an extra
+    except ImportError as error:
+        raise StartError("traces need OpenTelemetry: install rummyd[otel]") from error
+    return OtelTracer(
+        settings.traces_endpoint,
+        share=settings.traces_share,
+        instance=settings.instance or platform.node(),
+        release=version("rummyd"),
+    )
+
+
+async def redis_of(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
+    """The Redis to use: its URL, what to say of it, and the embedded server, until the stack's end, where it is that.
+
+    Raises StartError.
+    """
     if settings.redis_url or not settings.embedded:
         url = settings.redis_url or LOCAL_REDIS
         return url, f"in the Redis at {_public(url)}", None
@@ -203,7 +244,7 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
 
 
 @contextmanager
-def _listening(what: str, host: str, port: int) -> Iterator[None]:
+def listening(what: str, host: str, port: int) -> Iterator[None]:
     """Turns the failure to listen into a line that names the port, and the setting that gives another."""
     try:
         yield

@@ -72,6 +72,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(ge=1, le=1_000_000, description="How many of a table's versions are kept for watchers to resume from."),
     ] = 1000
 
+    workers: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=256,
+            description="How many processes serve on the same ports, on Linux: one a core. One that ends is replaced.",
+        ),
+    ] = 1
     grpc_host: Annotated[str, Meta(min_length=1, description="The address that gRPC listens on.")] = "127.0.0.1"
     grpc_port: Annotated[int, Meta(ge=0, le=65535, description="The port of gRPC. 0: any free one.")] = 50051
     rest_host: Annotated[str, Meta(min_length=1, description="The address that REST and the docs listen on.")] = (
@@ -138,6 +146,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="The lowest level of the lines that are logged.")
     ] = "info"
+    traces_endpoint: Annotated[
+        str,
+        Meta(
+            description="Where traces are sent, by OTLP over HTTP, as in http://collector:4318/v1/traces. It takes "
+            "rummyd[otel]. Empty: there are none."
+        ),
+    ] = ""
+    traces_share: Annotated[
+        float, Meta(ge=0, le=1, description="The share of calls that are traced where the caller does not decide.")
+    ] = 1.0
     instance: Annotated[
         str, Meta(max_length=64, description="The name of this server in its log. Empty: the host's name.")
     ] = ""

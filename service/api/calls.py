@@ -26,11 +26,15 @@ _log: Final = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, and how: the bearer token if any, an id that finds the call in the logs, and the front's name."""
+    """Who calls, and how: the bearer token if any, an id that finds the call in the logs, and the front's name.
+
+    `traceparent` names the caller's own trace (W3C); empty: none.
+    """
 
     token: str | None
     call_id: str
     front: str
+    traceparent: str = ""
 
 
 UnaryHandler = Callable[[Any, Caller], Awaitable[Message]]
@@ -126,7 +130,13 @@ def _path(violation: protovalidate.Violation) -> str:
 @contextmanager
 def _accounted(method: MethodDescriptor, caller: Caller) -> Iterator[None]:
     """Logs and counts the call, and turns what is no ApiError into one."""
-    with account.recorded(method.full_name, caller.front, caller.call_id, stream=method.server_streaming) as call:
+    with account.recorded(
+        method.full_name,
+        caller.front,
+        caller.call_id,
+        stream=method.server_streaming,
+        traceparent=caller.traceparent,
+    ) as call:
         try:
             yield
         except Exception as error:

@@ -17,7 +17,7 @@ from grpc_health.v1.health import SERVICE_NAME
 from grpc_reflection.v1alpha import reflection
 from grpc_status import rpc_status
 
-from service.api.callers import bearer_token, call_id_of
+from service.api.callers import bearer_token, call_id_of, traceparent_of
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError, Violation, invalid, not_read
 from service.api.health import Health
@@ -32,8 +32,6 @@ FRONT: Final = "grpc"
 _CALL_ID: Final = "x-request-id"
 
 _OPTIONS: Final = (
-    # One process, one port: a port in use must be an error, not a share of its connections.
-    ("grpc.so_reuseport", 0),
     # Bursts wait their turn. Beyond that, calls are turned away at random, and beyond the hard limit all are.
     ("grpc.server.max_pending_requests", 20_000),
     ("grpc.server.max_pending_requests_hard_limit", 40_000),
@@ -49,10 +47,15 @@ _OPTIONS: Final = (
 class GrpcServer:
     """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so."""
 
-    def __init__(self, calls: Calls, *, max_request_bytes: int = 65_536, send_seconds: float = 30.0) -> None:
-        """`send_seconds`: a stream ends when the client has taken none of its messages for so long."""
-        limit = ("grpc.max_receive_message_length", max_request_bytes)
-        self._server = grpc.aio.server(options=[*_OPTIONS, limit])
+    def __init__(
+        self, calls: Calls, *, max_request_bytes: int = 65_536, send_seconds: float = 30.0, shared: bool = False
+    ) -> None:
+        """With `shared` other processes may listen on its port, too. Else a port in use is an error.
+
+        `send_seconds`: a stream ends when the client has taken none of its messages for so long.
+        """
+        options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
+        self._server = grpc.aio.server(options=[*_OPTIONS, *options])
         names = [service.full_name for service in calls.services]
         for service in calls.services:
             methods = {method.name: _handler(calls, method, send_seconds) for method in service.methods}
@@ -135,7 +138,8 @@ def _read(
     """The request and who makes it. What cannot be read never gets to `Calls`, so it is accounted for here."""
     try:
         token = bearer_token(_values(context, "authorization"))
-        return _parsed(make, data), Caller(token, call_id, FRONT)
+        trace = traceparent_of(_values(context, "traceparent"))
+        return _parsed(make, data), Caller(token, call_id, FRONT, trace)
     except ApiError as error:
         with account.recorded(method.full_name, FRONT, call_id) as call:
             call.failed(error.code_name, error.reason)

@@ -15,6 +15,7 @@ from service.games.errors import GameError, GameReason
 from service.games.play import Course
 from service.games.retries import reused
 from service.games.timing import timed
+from service.observability.traces import span
 from service.store.outcome import Answered, Committed, Conflict, Gone, Request
 from service.store.table import SCHEMA, Batch, Table
 
@@ -78,7 +79,8 @@ async def change(desk: Desk, game: str, request: Request | None, decide: Callabl
                 return await _replayed(desk, loaded.answered, loaded.table)
             table, fresh = loaded.table, True
         try:
-            decision = decide(table)
+            with span("decide"):
+                decision = decide(table)
         except (GameError, Refused, BadRequest, Moot):
             if fresh:
                 desk.hints.put(table)

@@ -54,7 +54,7 @@ async def observe(
             with _refusing(desk, game):
                 async with (
                     desk.store.feed.watch(game, after, mark) as watch,
-                    aclosing(_follow(desk, watch, token, viewer, heartbeat_s)) as followed,
+                    aclosing(_follow(desk, watch, token, viewer, heartbeat_s, known=table.version)) as followed,
                 ):
                     async for seen in followed:
                         yield seen
@@ -74,9 +74,9 @@ def _is_lost(table: Table, after: int, mark: bytes) -> bool:
 
 
 async def _follow(
-    desk: Desk, watch: Watch, token: str | None, viewer: int | None, heartbeat_s: float
+    desk: Desk, watch: Watch, token: str | None, viewer: int | None, heartbeat_s: float, *, known: int
 ) -> AsyncGenerator[SeenBatch | Heartbeat]:
-    """What the watch gives, redacted, until the match ends."""
+    """What the watch gives, redacted, until the match ends. Versions up to `known` are no news, and not timed."""
     while True:
         batch = await watch.next(heartbeat_s)
         if batch is None:
@@ -92,6 +92,8 @@ async def _follow(
                 viewer, revoked = None, error
         yield see_batch(batch, viewer)
         metrics.events_delivered.inc()
+        if batch.version > known:
+            metrics.delivery_seconds.observe(max(0, desk.now_ms() - batch.time_ms) / 1000)
         if revoked is not None:
             raise revoked
         if any(isinstance(event, MatchEnded | MatchAbandoned) for event in batch.events):

@@ -2,14 +2,14 @@
 
 from msgspec.structs import replace
 
-from service.games.change import Decision, Moot, change
+from service.games.change import Changed, Decision, Moot, change
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
 from service.games.play import Course, go_on
 from service.games.players import bots_moves, standins_moves
 from service.games.timing import extended
 from service.observability import metrics
-from service.store.table import SeatAway, Table, TableEvent, TurnExtended, TurnTimedOut
+from service.store.table import SeatAway, Table, TableEvent, TurnClock, TurnExtended, TurnTimedOut
 
 __all__ = ["tick"]
 
@@ -19,11 +19,14 @@ async def tick(desk: Desk, game: str) -> None:
 
     Raises CONTENTION, and the store's errors.
     """
+    done: TurnClock | None = None
 
     def decide(table: Table) -> Decision:
+        nonlocal done
         clock, match, now = table.clock, table.match, desk.now_ms()
         if clock is None or match is None or clock.due_ms > now:
             raise Moot
+        done = clock
         if clock.thinking:
             played = bots_moves(match)
             return Decision(match.turn, go_on(desk, table, played.state, played.events, played.record))
@@ -42,7 +45,17 @@ async def tick(desk: Desk, game: str) -> None:
             raise
         await desk.store.drop_due(game)
         return
-    if changed.batch and any(isinstance(event, TurnTimedOut) for event in changed.batch.events):
+    _count(changed, done)
+
+
+def _count(changed: Changed, done: TurnClock | None) -> None:
+    """Count what was done when this clock had run down."""
+    if done is None or changed.batch is None:
+        return
+    metrics.due_lag_seconds.observe(max(0, changed.batch.time_ms - done.due_ms) / 1000)
+    if done.thinking:
+        metrics.bot_moves.inc()
+    elif any(isinstance(event, TurnTimedOut) for event in changed.batch.events):
         metrics.timeouts.inc()
 
 

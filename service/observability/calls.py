@@ -18,11 +18,12 @@ from typing import Final
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from service.observability import metrics
+from service.observability import metrics, traces
 
 __all__ = ["CallRecord", "add_call", "note", "recorded"]
 
 _log: Final = structlog.get_logger(__name__)
+
 
 _LEVELS: Final = {"INTERNAL": "error", "UNKNOWN": "error", "UNAVAILABLE": "warning"}
 """The level of a call's line, by code, where it isn't info: a refusal is the client's business, these are ours."""
@@ -40,25 +41,40 @@ class CallRecord:
     game: str | None = None
     seat: int | None = None
     version: int | None = None
+    trace_id: str | None = None
+    """Of the trace that the call is a part of, 32 hex digits, if there is one."""
 
     def failed(self, code: str, reason: str) -> None:
         """Says that the call ends with an error."""
         self.code, self.reason = code, reason
 
+    def known(self) -> dict[str, str | int]:
+        """What is known of it beyond what every call has."""
+        values = {"game": self.game, "seat": self.seat, "version": self.version, "reason": self.reason}
+        return {name: value for name, value in values.items() if value is not None}
+
 
 @contextmanager
-def recorded(method: str, front: str, call_id: str, *, stream: bool = False) -> Iterator[CallRecord]:
+def recorded(
+    method: str, front: str, call_id: str, *, stream: bool = False, traceparent: str = ""
+) -> Iterator[CallRecord]:
     """Accounts for a call: at its end, one line and the metrics, whatever it ends with. Lets every exception through.
 
     `method` is the method's full name. A call that its client gave up ends with CANCELLED. A stream counts as open
-    meanwhile, and is left out of the latency.
+    meanwhile, and is left out of the latency. `traceparent` names the caller's trace, as W3C has it.
     """
     record = CallRecord(method, front, call_id)
+    span = traces.begin(method, traceparent, {"rpc.method": method, "rummyd.front": front, "rummyd.call_id": call_id})
+    record.trace_id = span.trace_id if span else traceparent[3:35] or None
     start = time.perf_counter()
     outer = _current.get()
     _current.set(record)
     try:
-        with metrics.open_streams.labels(method, front).track_inprogress() if stream else nullcontext():
+        # A stream may be closed in another context than it was begun in, so that nothing can be a part of its span.
+        with (
+            metrics.open_streams.labels(method, front).track_inprogress() if stream else nullcontext(),
+            nullcontext() if span is None or stream else span.active(),
+        ):
             yield record
     except (asyncio.CancelledError, GeneratorExit):
         record.code, record.reason = "CANCELLED", None
@@ -73,6 +89,9 @@ def recorded(method: str, front: str, call_id: str, *, stream: bool = False) -> 
         if not stream:
             metrics.call_seconds.labels(method, front).observe(seconds)
         _write(record, seconds)
+        if span is not None:
+            told = {f"rummyd.{name}": value for name, value in record.known().items()}
+            span.end({"rpc.response.status_code": record.code, **told}, failed=record.code in _LEVELS)
         # No reset token: a stream may be closed in another context than it was begun in, where a token is refused.
         if _current.get() is record:
             _current.set(outer)
@@ -106,7 +125,6 @@ _current: Final[ContextVar[CallRecord | None]] = ContextVar("call", default=None
 
 def _write(record: CallRecord, seconds: float) -> None:
     """Logs the call's one line. It names the call outright: it may be written in a context that isn't the call's."""
-    known = {"game": record.game, "seat": record.seat, "version": record.version, "reason": record.reason}
     getattr(_log, _LEVELS.get(record.code, "info"))(
         "call",
         call_id=record.call_id,
@@ -114,5 +132,6 @@ def _write(record: CallRecord, seconds: float) -> None:
         front=record.front,
         code=record.code,
         duration_ms=round(seconds * 1000, 3),
-        **{name: value for name, value in known.items() if value is not None},
+        **({"trace_id": record.trace_id} if record.trace_id else {}),
+        **record.known(),
     )

@@ -1,10 +1,13 @@
 """Every metric of rummyd, and the port that shows them.
 
     calls, call_seconds, open_streams    what clients asked for         moved by `observability.calls`
-    acts, timeouts, events_delivered     what happened at the tables    moved by `games`
-    ticks, tick_failures                 what fell due                  moved by `clock`
+    acts, bot_moves, timeouts            what happened at the tables    moved by `games`
+    events_delivered, delivery_seconds   what watchers were told        moved by `games`
+    ticks, tick_failures, due_lag_seconds  what fell due                moved by `clock` and `games`
     commit_conflicts, store_call()       what the store did             moved by `store`
-    ready, describe()                    what the server is             moved by the composition root
+    ready, loop_lag_seconds, describe()  what the server is             moved by the composition root
+
+With several workers each writes its values to a folder, and the process that keeps them adds them up (`of_workers`).
 
 Labels are names from the code or the protos, never a client's words: their number is bounded.
 """
@@ -13,27 +16,51 @@ import asyncio
 import platform
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Never
 from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import Counter, Gauge, Histogram, Info, disable_created_metrics, start_http_server
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Metric,
+    ProcessCollector,
+    disable_created_metrics,
+    start_http_server,
+)
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+
+from service.observability.traces import span
 
 __all__ = [
     "MetricsServer",
     "acts",
+    "bot_moves",
     "call_seconds",
     "calls",
     "commit_conflicts",
+    "delivery_seconds",
     "describe",
+    "due_lag_seconds",
     "events_delivered",
+    "every",
+    "loop_lag_seconds",
+    "mark_dead",
+    "of_workers",
     "open_streams",
     "ready",
     "store_call",
     "tick_failures",
     "ticks",
     "timeouts",
+    "watch_loop",
+    "worker_restarts",
 ]
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody reads
@@ -50,17 +77,30 @@ call_seconds: Final = Histogram(
     ("method", "front"),
     buckets=_SECONDS,
 )
-open_streams: Final = Gauge("rummyd_open_streams", "Server streams open now.", ("method", "front"))
+open_streams: Final = Gauge(
+    "rummyd_open_streams", "Server streams open now.", ("method", "front"), multiprocess_mode="livesum"
+)
 
 acts: Final = Counter(
     "rummyd_acts",
     "Acts by the table's preset (custom: none) and outcome: accepted, or the reason of the refusal.",
     ("preset", "outcome"),
 )
+bot_moves: Final = Counter("rummyd_bot_moves", "Moves of bots: a draw, or the rest of a turn.")
 timeouts: Final = Counter("rummyd_timeouts", "Turns whose player ran out of time.")
 ticks: Final = Counter("rummyd_ticks", "Games in which this server did what was due.")
 tick_failures: Final = Counter("rummyd_tick_failures", "Games in which it could not; it is tried again.")
+due_lag_seconds: Final = Histogram(
+    "rummyd_due_lag_seconds",
+    "Time from when something fell due in a game until it was done.",
+    buckets=(*_SECONDS, 10.0, 30.0, 60.0),
+)
 events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
+delivery_seconds: Final = Histogram(
+    "rummyd_delivery_delay_seconds",
+    "Time from a commit until its event batch was handed to a watcher who was waiting for it.",
+    buckets=_SECONDS,
+)
 
 commit_conflicts: Final = Counter(
     "rummyd_commit_conflicts", "Commits turned down because another call had moved the table on."
@@ -70,8 +110,26 @@ _store_seconds: Final = Histogram(
 )
 _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store that raised an error.", ("operation",))
 
-ready: Final = Gauge("rummyd_ready", "1 while the server takes new calls and its store answers, else 0.")
-_build: Final = Info("rummyd_build", "The release that runs, and its Python.")
+ready: Final = Gauge(
+    "rummyd_ready", "1 while the server takes new calls and its store answers, else 0.", multiprocess_mode="livemin"
+)
+loop_lag_seconds: Final = Histogram(
+    "rummyd_loop_lag_seconds", "How much later than asked for the event loop went on, twice a second.", buckets=_SECONDS
+)
+_build: Final = Gauge(
+    "rummyd_build_info",
+    "1; the labels name the release that runs, and its Python.",
+    ("version", "python"),
+    multiprocess_mode="livemax",
+)
+
+
+worker_restarts: Final = Counter("rummyd_worker_restarts", "Workers that had ended and were replaced.", registry=None)
+
+
+def every() -> list[MetricWrapperBase]:
+    """Every metric of rummyd's own, in the order above."""
+    return [metric for metric in globals().values() if isinstance(metric, MetricWrapperBase)]
 
 
 @contextmanager
@@ -79,7 +137,8 @@ def store_call(operation: str) -> Iterator[None]:
     """Times one operation of the store (`load`, `commit` …), and counts it when it raises. Cancelled is no error."""
     start = time.perf_counter()
     try:
-        yield
+        with span(f"redis {operation}"):
+            yield
     except Exception:
         _store_errors.labels(operation).inc()
         raise
@@ -89,7 +148,49 @@ def store_call(operation: str) -> Iterator[None]:
 
 def describe(release: str) -> None:
     """Names the release that runs."""
-    _build.info({"version": release, "python": platform.python_version()})
+    _build.labels(release, platform.python_version()).set(1)
+
+
+async def watch_loop() -> Never:
+    """Measures how late the event loop is, until it is cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        wanted = loop.time() + 0.5
+        await asyncio.sleep(0.5)
+        loop_lag_seconds.observe(max(0.0, loop.time() - wanted))
+
+
+def of_workers(folder: str, pids: Callable[[], Mapping[int, int]]) -> CollectorRegistry:
+    """The metrics of several workers, added up: what they write to the folder, and what the system says of each.
+
+    `pids` gives the process id of each worker that lives, by its number.
+    """
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    registry.register(_Processes(pids))
+    registry.register(worker_restarts)
+    return registry
+
+
+def mark_dead(folder: str, pid: int) -> None:
+    """What a worker that has ended counted remains; what it held no longer does."""
+    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
+
+
+class _Processes(Collector):
+    """What the system says of processes (`process_cpu_seconds_total` …), each under its worker's number."""
+
+    def __init__(self, pids: Callable[[], Mapping[int, int]]) -> None:
+        self._pids = pids
+
+    def collect(self) -> Iterable[Metric]:
+        found: dict[str, Metric] = {}
+        for worker, pid in self._pids().items():
+            for metric in ProcessCollector(pid=lambda pid=pid: pid, registry=None).collect():  # type: ignore[misc]
+                all_ = found.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
+                for sample in metric.samples:
+                    all_.add_sample(sample.name, {"worker": str(worker)}, sample.value)
+        return found.values()
 
 
 class MetricsServer:
@@ -100,9 +201,9 @@ class MetricsServer:
         self._server, self._thread = server, thread
 
     @classmethod
-    def start(cls, host: str, port: int) -> "MetricsServer":
+    def start(cls, host: str, port: int, registry: CollectorRegistry = REGISTRY) -> "MetricsServer":
         """Starts it on `host:port`; port 0 is any free one, told by `.port`. Raises OSError where it cannot listen."""
-        return cls(*start_http_server(port, host))
+        return cls(*start_http_server(port, host, registry))
 
     async def stop(self) -> None:
         """Ends it and frees the port."""

@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant("B8", "a lone card is turned over", "draws", "and len(state.pile) > 1", "and len(state.pile) > 0"),
     Mutant("B8", "one turn-over too many is allowed", "step", "state.turn_overs >= rules", "state.turn_overs > rules"),
-    Mutant("B8", "idle rounds go on for ever", "turns", "state.idle >= state.rules.idle_limit", "state.idle < 0"),
+    Mutant("B8", "idle rounds go on for ever", "turns", "idle >= state.rules.idle_limit", "idle < 0"),
     Mutant("B9", "the deal goes on after a seat is out", "turns", "if out and not state", "if out and state"),
     Mutant("B10", "a jack counts eleven", "scoring", "if rank > 10:", "if rank > 11:"),
     Mutant(
@@ -259,7 +259,7 @@ MUTANTS = (
     Mutant("P15", "a foul does not end its request", "step", "            break\n", "            continue\n"),
     Mutant("P15", "a dry run may be a foul", "step", "            if dry_run:\n", "            if False:\n"),
     Mutant("P15", "a void hand scores", "scoring", "0 if seat in state.voided else", ""),
-    Mutant("P15", "a void hand plays on", "turns", " and seat not in state.voided]", "]"),
+    Mutant("P15", "a void hand plays on", "turns", "hands[seat] and seat not in voided", "hands[seat]"),
     Mutant(
         "P15",
         "ambiguous cards are a foul",
@@ -325,7 +325,7 @@ MUTANTS = (
         "(lay for lay in lays if is_legal(state, seat, lay))",
         "lays",
     ),
-    Mutant("G8", "cards go to and fro for ever", "turns", "state.idle >= state.rules.idle_limit", "False"),
+    Mutant("G8", "cards go to and fro for ever", "turns", "idle >= state.rules.idle_limit", "False"),
     Mutant(
         "G8", "a table without an end is let pass", "faults", "if not rules.target and not rules.deals:", "if False:"
     ),

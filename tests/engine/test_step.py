@@ -159,6 +159,16 @@ def test_what_follows_the_own_turn_is_refused_alike_whatever_the_next_seat_holds
     assert (refused.value.reason, refused.value.index) == (Reason.NOT_YOUR_TURN, 1)
 
 
+@pytest.mark.clause("G3")
+@pytest.mark.parametrize("held", ["2H", "KH KS QD JD TD"])
+def test_what_follows_the_last_card_is_refused_alike_whether_or_not_the_match_is_won(held: str) -> None:
+    """Whether the other hand is worth enough to end the match cannot be told from how a further action is refused."""
+    state = position(rules_of("rummy500", target=40), ["7C 7D 7H", held], stock="2S 3S")
+    with pytest.raises(Refused) as refused:
+        play(state, 0, [read_action("lay down 7C 7D 7H"), Pass()], dry_run=True)
+    assert (refused.value.reason, refused.value.index) == (Reason.NOT_YOUR_TURN, 1)
+
+
 @pytest.mark.clause("P15")
 def test_a_foul_ends_its_request_and_stands_with_what_came_before() -> None:
     """A foul is committed with the actions before it, and those after it are not looked at."""

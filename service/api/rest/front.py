@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 
-from service.api.callers import bearer_token, call_id_of
+from service.api.callers import bearer_token, call_id_of, traceparent_of
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError
 from service.api.rest import sse
@@ -54,7 +54,8 @@ class Front:
             with _accounted(_UNKNOWN, call_id):
                 route, captured = self._routes.match(scope["method"], _raw_path(scope))
             with _accounted(route.method.full_name, call_id):
-                caller = Caller(bearer_token(headers.every(b"authorization")), call_id, _FRONT)
+                trace = traceparent_of(headers.every(b"traceparent"))
+                caller = Caller(bearer_token(headers.every(b"authorization")), call_id, _FRONT, trace)
                 body = await self._body(headers, receive) if route.body else b""
                 request = transcode(route, captured, scope["query_string"], body)
                 last_event_id = headers.last(b"last-event-id")
