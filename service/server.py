@@ -110,13 +110,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
-        if settings.traces_endpoint:
-            tracer = _tracer(settings)
-            stack.push_async_callback(asyncio.to_thread, tracer.close)
-            stack.callback(traces.use, None)
-            traces.use(tracer)
-        measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
-        stack.callback(measuring.cancel)
+        _measure(settings, stack)
         calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
         grpc = GrpcServer(
             calls, max_request_bytes=settings.max_request_bytes, send_seconds=settings.send_seconds, shared=shared
@@ -183,6 +177,17 @@ def _tls(settings: Settings) -> Tls | None:
         return Tls.read(settings.tls_certificate, settings.tls_key, settings.tls_client_ca)
     except TlsError as error:
         raise StartError(f"TLS: {error}") from error
+
+
+def _measure(settings: Settings, stack: AsyncExitStack) -> None:
+    """Traces what is done, if it is to be traced, and watches the event loop."""
+    if settings.traces_endpoint:
+        tracer = _tracer(settings)
+        stack.push_async_callback(asyncio.to_thread, tracer.close)
+        stack.callback(traces.use, None)
+        traces.use(tracer)
+    measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
+    stack.callback(measuring.cancel)
 
 
 def _tracer(settings: Settings) -> "OtelTracer":
