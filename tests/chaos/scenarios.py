@@ -37,10 +37,13 @@ class Scale:
     seconds: float
     churn: int
     """Tables that are created, played at and left to expire."""
+    nonsense: int
+    """Random acts, as far as they can be sent in `most_s` seconds."""
+    most_s: float
 
 
-SHORT: Final = Scale(tables=3, seconds=4.0, churn=200)
-LONG: Final = Scale(tables=8, seconds=30.0, churn=10_000)
+SHORT: Final = Scale(tables=3, seconds=4.0, churn=200, nonsense=2_000, most_s=10.0)
+LONG: Final = Scale(tables=8, seconds=30.0, churn=10_000, nonsense=1_000_000, most_s=90.0)
 
 
 @dataclass

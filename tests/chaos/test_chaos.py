@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos import churn, scenarios
+from tests.chaos import churn, nonsense, scenarios
 from tests.chaos.scenarios import SHORT
 
 
@@ -34,3 +34,11 @@ async def test_servers_are_restarted(tmp_path: Path) -> None:
 async def test_tables_leave_nothing_behind(tmp_path: Path) -> None:
     """Of tables that were played and have expired, nothing is left in the server's memory or in Redis."""
     assert (await churn.tables_expire(tmp_path, SHORT)).tables == SHORT.churn
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a process's memory is read from /proc")
+async def test_random_acts_are_refused_or_legal(tmp_path: Path) -> None:
+    """Of random acts, most of them nonsense, each is refused for a reason and changes nothing, or is played."""
+    figures = await nonsense.random_acts(tmp_path, SHORT)
+    assert figures.acts > 0
+    assert sum(figures.broken.values()) > figures.acts
