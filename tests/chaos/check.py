@@ -54,6 +54,11 @@ def lost(record: TableRecord, truth: Truth) -> list[Ask]:
     return [ask for ask in record.acknowledged if {truth.requests.get(_key(record, ask))} != ask.versions]
 
 
+def misled(record: TableRecord, truth: Truth) -> list[str]:
+    """A sentence for each watcher who, after a failover that lost acts, was not told of the table as it is stored."""
+    return [f"{record.name}: {fault}" for watched in record.watched for fault in _followed(watched, truth)]
+
+
 def _versions(truth: Truth) -> Iterator[str]:
     versions = [batch.version for batch in truth.batches]
     if versions != list(range(1, truth.table.version + 1)):

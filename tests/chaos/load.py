@@ -108,6 +108,13 @@ class Hand:
                 return
             view = answer.view
 
+    async def told(self) -> None:
+        """Waits until every watcher has been told of the table as it is now."""
+        game = await retried(partial(self._api.get_game, pb.GetGameRequest(name=self._record.name)))
+        async with asyncio.timeout(PATIENCE_S):
+            while any(watched.told[-1].version < game.version for watched in self._record.watched):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
     async def _act(self, seat: int, view: View, action: Action) -> View | None:
         """Does one action, in one of the ways that clients do; gives the view if it was told."""
         mine = self._ask(seat, view, action)

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rummy.v1.game_pb2 import Game
 
 from tests.chaos import churn, nonsense, scenarios
 from tests.chaos.scenarios import SHORT
@@ -28,6 +29,16 @@ async def test_servers_are_restarted(tmp_path: Path) -> None:
     figures = await scenarios.rolling_restart(tmp_path, SHORT)
     assert figures.given_up == 0
     assert figures.broken["servers restarted"] >= 2
+
+
+async def test_a_stale_replica_takes_over(tmp_path: Path) -> None:
+    """Acts that no replica has are lost with their master where none is waited for; every watcher who was told of them
+    is shown the table again, and follows it to its end.
+    """
+    figures = await scenarios.stale_failover(tmp_path, SHORT, replicas=0)
+    assert figures.lost == 4 * SHORT.tables
+    tables = [told for record in figures.records for watched in record.watched for told in watched.told]
+    assert sum(isinstance(told, Game) for told in tables) == 2 * 3 * SHORT.tables
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a process's memory is read from /proc")
