@@ -56,7 +56,7 @@ async def _play(api: Api, tables: int, half: int, figures: Figures) -> None:
             record = TableRecord()
             hand = Hand(api, random.Random(half * tables + number), record)  # noqa: S311 - a player
             await hand.sit_down(game_of(2))
-            await hand.act_some(4)
+            await hand.act_some(2)
             async with aclosing(api.observe(pb.ObserveRequest(name=record.name))) as stream:
                 await anext(stream)
             assert not record.faults
