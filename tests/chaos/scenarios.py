@@ -43,7 +43,7 @@ class Scale:
 
 
 SHORT: Final = Scale(tables=3, seconds=4.0, churn=200, nonsense=1_000, most_s=5.0)
-LONG: Final = Scale(tables=8, seconds=30.0, churn=10_000, nonsense=1_000_000, most_s=90.0)
+LONG: Final = Scale(tables=8, seconds=25.0, churn=10_000, nonsense=1_000_000, most_s=60.0)
 
 
 @dataclass
