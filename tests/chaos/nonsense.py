@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Final
 from uuid import UUID
 
+import uvloop
 from google.protobuf.message import Message
 from rummy.v1 import game_service_pb2 as pb
 
@@ -82,7 +83,8 @@ async def random_acts(folder: Path, scale: Scale) -> Figures:
 def _work(url: str, number: int, acts: int, seconds: float) -> Tally:
     """One process's share."""
     logs.configure(json=True, level="error", instance="nonsense")
-    return asyncio.run(_send(url, random.Random(number), acts, monotonic() + seconds))  # noqa: S311  nonsense
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_send(url, random.Random(number), acts, monotonic() + seconds))  # noqa: S311  nonsense
 
 
 async def _send(url: str, chance: random.Random, acts: int, end: float) -> Tally:
