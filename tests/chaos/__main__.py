@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -44,9 +45,13 @@ def main() -> int:
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--no-write", action="store_true")
     parser.add_argument("--only", metavar="SCENARIO", help="such as cluster_failover; writes nothing")
+    parser.add_argument("--most-s", type=float, help="how many seconds random acts are sent: a million take long")
     asked = parser.parse_args()
+    scale = SHORT if asked.short else LONG
+    if asked.most_s is not None:
+        scale = replace(scale, most_s=asked.most_s)
     chosen = [scenario for scenario in ALL if asked.only in {None, _name_of(scenario)}]
-    figures, broken = run(chosen, SHORT if asked.short else LONG)
+    figures, broken = run(chosen, scale)
     table = "\n".join([HEAD, re.sub(r"[^|]+", "---", HEAD), *map(row, figures)])
     Console().print(table, markup=False, soft_wrap=True)
     if not (broken or asked.no_write or asked.only):
