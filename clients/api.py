@@ -16,21 +16,34 @@ __all__ = ["Api", "CallError"]
 class CallError(Exception):
     """A call that failed. `code` is a name of `google.rpc.Code` (`NOT_FOUND`), `text` a sentence for a developer.
 
-    `reason` and `metadata` are those of the server's `google.rpc.ErrorInfo`. Where the server could not be reached, the
-    code is UNAVAILABLE or DEADLINE_EXCEEDED, and there is no reason; CANCELLED, where it ended with the call under way.
+    `reason` and `metadata` are those of the server's `google.rpc.ErrorInfo`, `retry_s` the seconds after which it wants
+    to be asked again, if it says so. Where the server could not be reached, the code is UNAVAILABLE or
+    DEADLINE_EXCEEDED, and there is no reason; CANCELLED, where it ended with the call under way.
     """
 
-    def __init__(self, code: str, text: str, reason: str = "", metadata: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        text: str,
+        reason: str = "",
+        metadata: Mapping[str, str] | None = None,
+        *,
+        retry_s: float = 0.0,
+    ) -> None:
         super().__init__(f"{reason or code}: {text}")
         self.code, self.text, self.reason = code, text, reason
         self.metadata = dict(metadata or {})
+        self.retry_s = retry_s
 
     @property
     def worth_a_retry(self) -> bool:
         """Whether the same request, with the same request id, may do better.
 
-        A version that is not the expected one stays so: that wants a new look, and a new request.
+        A version that is not the expected one stays so: that wants a new look, and a new request. A limit is over after
+        a while; a message that is too large is not.
         """
+        if self.code == "RESOURCE_EXHAUSTED":
+            return self.reason == "LIMIT_EXCEEDED"
         if self.code == "ABORTED":
             return self.reason != "VERSION_MISMATCH"
         return self.code in {"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"}
@@ -46,8 +59,20 @@ class Api(Protocol):
         """Creates a table."""
         ...
 
+    async def find_game(self, request: pb.FindGameRequest) -> Game:
+        """Finds a private table by its code."""
+        ...
+
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
+        ...
+
+    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
+        """Takes a seat at an open table that fits, or at a new one."""
+        ...
+
+    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
+        """Takes the seat's place at the table where those who played here play again."""
         ...
 
     async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
@@ -60,6 +85,10 @@ class Api(Protocol):
 
     async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
         """Lists what the rules allow the caller now."""
+        ...
+
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        """Lists what has happened at a table after a version, once there is something or `wait` is over."""
         ...
 
     def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:

@@ -29,21 +29,37 @@ _OPTIONS: Final = (
 
 
 class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
-    """The `Api` at `HOST:PORT`, over one connection that comes back by itself."""
+    """The `Api` at `HOST:PORT`, over one connection that comes back by itself. `api_key` is for creating tables."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, api_key: str = "") -> None:
+        self._keyed = (("x-api-key", api_key),) if api_key else ()
         self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
         self._stub = GameServiceStub(self._channel)
 
     async def create_game(self, request: pb.CreateGameRequest) -> Game:
         """Creates a table."""
         with _errors():
-            return await self._stub.CreateGame(request, timeout=_TIMEOUT_S)
+            return await self._stub.CreateGame(request, metadata=self._keyed, timeout=_TIMEOUT_S)
+
+    async def find_game(self, request: pb.FindGameRequest) -> Game:
+        """Finds a private table by its code."""
+        with _errors():
+            return await self._stub.FindGame(request, timeout=_TIMEOUT_S)
 
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
         with _errors():
             return await self._stub.JoinGame(request, timeout=_TIMEOUT_S)
+
+    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
+        """Takes a seat at an open table that fits, or at a new one."""
+        with _errors():
+            return await self._stub.QuickJoin(request, timeout=_TIMEOUT_S)
+
+    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
+        """Takes the seat's place at the table where those who played here play again."""
+        with _errors():
+            return await self._stub.Rematch(request, metadata=_as(token), timeout=_TIMEOUT_S)
 
     async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
         """Gets a table, as the caller may see it."""
@@ -59,6 +75,12 @@ class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
         """Lists what the rules allow the caller now."""
         with _errors():
             return await self._stub.ListLegalActions(request, metadata=_as(token), timeout=_TIMEOUT_S)
+
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        """Lists what has happened at a table after a version."""
+        timeout_s = _TIMEOUT_S + request.wait.seconds
+        with _errors():
+            return await self._stub.ListEvents(request, metadata=_as(token), timeout=timeout_s)
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         """Watches a table."""
@@ -97,6 +119,9 @@ def _call_error(error: grpc.aio.AioRpcError) -> CallError:
     """The error with the reason that the server gave, if it was the server's."""
     status = rpc_status.from_call(error)  # type: ignore[arg-type]  # it has all of a call that is read there
     info = error_details_pb2.ErrorInfo()
+    retry = error_details_pb2.RetryInfo()
     for detail in status.details if status else ():
         detail.Unpack(info)  # does nothing where it is of another type
-    return CallError(error.code().name, error.details() or "no answer", info.reason, info.metadata)
+        detail.Unpack(retry)
+    retry_s = retry.retry_delay.ToMilliseconds() / 1000
+    return CallError(error.code().name, error.details() or "no answer", info.reason, info.metadata, retry_s=retry_s)

@@ -5,10 +5,10 @@ client without generated code sends the same JSON by hand: docs/api.md has it.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self, TypeVar
 
 import httpx
@@ -21,27 +21,41 @@ from clients.api import CallError
 
 __all__ = ["RestApi"]
 
-_TIMEOUT: Final = httpx.Timeout(10.0)
+_TIMEOUT_S: Final = 10.0
 _STREAM_TIMEOUT: Final = httpx.Timeout(10.0, read=40.0)
 """A server that is alive sends a heartbeat every 15 seconds."""
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 _Answer = TypeVar("_Answer", bound=Message)
 
 
 class RestApi(AbstractAsyncContextManager["RestApi"]):
-    """The `Api` at `http://HOST:PORT`."""
+    """The `Api` at `http://HOST:PORT`. `api_key` is for creating tables."""
 
-    def __init__(self, url: str) -> None:
-        self._http = httpx.AsyncClient(base_url=url, timeout=_TIMEOUT, trust_env=False)
+    def __init__(self, url: str, api_key: str = "") -> None:
+        self._keyed = {"x-api-key": api_key} if api_key else {}
+        self._http = httpx.AsyncClient(base_url=url, timeout=_TIMEOUT_S, trust_env=False)
 
     async def create_game(self, request: pb.CreateGameRequest) -> Game:
         """Creates a table."""
         query = {"requestId": request.request_id}
-        return await self._send("POST", "/v1/games", Game(), body=request.game, query=query)
+        return await self._send("POST", "/v1/games", Game(), body=request.game, query=query, headers=self._keyed)
+
+    async def find_game(self, request: pb.FindGameRequest) -> Game:
+        """Finds a private table by its code."""
+        return await self._send("GET", "/v1/games:find", Game(), query={"code": request.code})
 
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         """Takes a seat."""
         return await self._send("POST", f"/v1/{request.name}:join", pb.JoinGameResponse(), body=request)
+
+    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
+        """Takes a seat at an open table that fits, or at a new one."""
+        return await self._send("POST", "/v1/games:quickJoin", pb.JoinGameResponse(), body=request)
+
+    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
+        """Takes the seat's place at the table where those who played here play again."""
+        return await self._send("POST", f"/v1/{request.name}:rematch", pb.JoinGameResponse(), token, body=request)
 
     async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
         """Gets a table, as the caller may see it."""
@@ -56,6 +70,12 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         query = {"pageSize": str(request.page_size), "pageToken": request.page_token}
         path = f"/v1/{request.name}:legalActions"
         return await self._send("GET", path, pb.ListLegalActionsResponse(), token, query=query)
+
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        """Lists what has happened at a table after a version."""
+        query = {name: str(value) for name, value in MessageToDict(request).items() if name != "name"}
+        path, timeout_s = f"/v1/{request.name}/events", _TIMEOUT_S + request.wait.seconds
+        return await self._send("GET", path, pb.ListEventsResponse(), token, query=query, timeout_s=timeout_s)
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         """Watches a table. It resumes as a browser does, by the id of the last event."""
@@ -94,12 +114,15 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         *,
         body: Message | None = None,
         query: dict[str, str] | None = None,
+        headers: Mapping[str, str] = _NONE,
+        timeout_s: float = _TIMEOUT_S,
     ) -> _Answer:
         """One request, and its answer read into `answer`."""
         content = None if body is None else json.dumps(MessageToDict(body))
         with _errors():
+            headers = {**headers, **_as(token), "content-type": "application/json"}
             response = await self._http.request(
-                method, path, content=content, params=query, headers=_as(token) | {"content-type": "application/json"}
+                method, path, content=content, params=query, headers=headers, timeout=timeout_s
             )
         if response.is_error:
             raise _call_error(response.status_code, response.content)
@@ -126,9 +149,10 @@ def _call_error(http_status: int, body: bytes) -> CallError:
     """The error that a body in the form of AIP-193 tells; one that a proxy made up counts as UNAVAILABLE."""
     try:
         error = json.loads(body)["error"]
-        info = next(detail for detail in error["details"] if detail["@type"].endswith("/google.rpc.ErrorInfo"))
-        return CallError(error["status"], error["message"], info["reason"], info.get("metadata"))
-    except (ValueError, KeyError, TypeError, StopIteration):
+        told = {detail["@type"].rpartition(".")[2]: detail for detail in error["details"]}
+        info, retry_s = told["ErrorInfo"], float(told.get("RetryInfo", {}).get("retryDelay", "0s").removesuffix("s"))
+        return CallError(error["status"], error["message"], info["reason"], info.get("metadata"), retry_s=retry_s)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return CallError("UNAVAILABLE" if http_status >= 500 else "UNKNOWN", f"HTTP status {http_status}")
 
 

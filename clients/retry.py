@@ -2,21 +2,24 @@
 
 await retried(partial(api.act, request, token))    the same request id again, so that it is done once at most
 async for news in followed(api, name, token): …    every version once and in order, over as many streams as need be
+async for news in polled(api, name, token): …      the same, without a stream
 """
 
 import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
+from functools import partial
 from typing import Final, TypeVar
 
+from google.protobuf.duration_pb2 import Duration
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.event_pb2 import EventBatch
 from rummy.v1.game_pb2 import Game
 
 from clients.api import Api, CallError
 
-__all__ = ["PATIENCE_S", "followed", "retried"]
+__all__ = ["PATIENCE_S", "followed", "polled", "retried"]
 
 PATIENCE_S: Final = 60.0
 """How long a server may stay away before it is given up."""
@@ -64,7 +67,7 @@ async def followed(
                             at.after, at.epoch, at.mark = message.snapshot.version, message.snapshot.epoch, message.mark
                             yield message.snapshot
                         case "batch":
-                            at.after, at.mark = message.batch.version, message.mark
+                            at.after, at.epoch, at.mark = message.batch.version, message.batch.epoch, message.mark
                             yield message.batch
             return
         except CallError as error:
@@ -74,12 +77,31 @@ async def followed(
             await _pause(pauses, error)
 
 
+async def polled(
+    api: Api, name: str, token: str = "", *, wait_s: int = 20, patience_s: float = PATIENCE_S
+) -> AsyncGenerator[Game | EventBatch]:
+    """What `followed` gives, asked for again and again: each call waits for news, `wait_s` seconds from 0 to 30.
+
+    Raises the last CallError.
+    """
+    request = pb.ListEventsRequest(name=name, wait=Duration(seconds=wait_s))
+    while True:
+        answer = await retried(partial(api.list_events, request, token), patience_s=patience_s)
+        if answer.HasField("snapshot"):
+            yield answer.snapshot
+        for batch in answer.batches:
+            yield batch
+        if answer.over:
+            return
+        request.after, request.epoch, request.mark = answer.version, answer.epoch, answer.mark
+
+
 async def _pause(pauses: Iterator[float], error: CallError) -> None:
-    """Waits for the next try. Raises the error where there is none."""
+    """Waits for the next try, for as long as the server asks for. Raises the error where there is none."""
     pause = next(pauses, None)
     if pause is None:
         raise error
-    await asyncio.sleep(pause)
+    await asyncio.sleep(max(pause, error.retry_s))
 
 
 def _pauses(patience_s: float) -> Iterator[float]:

@@ -16,7 +16,7 @@ from engine.melds import Extension, extended, extension_at, extensions, readings
 from engine.rules import GoOut, JokerSwap, LayOffs, OpeningOrder, RuleSet
 from engine.state import Meld, State
 
-__all__ = ["Lay", "Placed", "after", "check_lay", "is_open", "may_lay_off", "possible_lays"]
+__all__ = ["Lay", "Placed", "after", "check_lay", "is_open", "may_lay_off", "possible_lay_offs", "possible_lays"]
 
 Lay = LayDown | LayOff | SwapJoker
 
@@ -56,12 +56,18 @@ def possible_lays(state: State, seat: int, using: int | None = None) -> Iterator
         either = len(cards) - cards.count(JOKER) == 1 and len(readings(rules, cards)) > 1
         yield LayDown(cards, kind if either else None)
     for index, meld in enumerate(state.melds):
-        if may_lay_off(state, seat, meld):
-            for way in all_extensions(rules, meld, hand):
-                if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
-                    yield lay
+        yield from possible_lay_offs(state, seat, index, using)
         if JOKER in meld.cards:
             yield from _swaps(rules, index, meld, hand if using is None else bytes([using]))
+
+
+def possible_lay_offs(state: State, seat: int, index: int, using: int | None = None) -> Iterator[LayOff]:
+    """The lay-offs among them on the meld of this number."""
+    meld = state.melds[index]
+    if is_open(state, seat) and may_lay_off(state, seat, meld):
+        for way in all_extensions(state.rules, meld, state.hands[seat]):
+            if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
+                yield lay
 
 
 def after(state: State, seat: int, placed: Placed) -> State:

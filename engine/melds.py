@@ -162,7 +162,7 @@ def _as_runs(rules: RuleSet, cards: bytes) -> list[Reading]:
     if ranks is None:
         return []
     if len(naturals) == size:
-        lows = {_lowest(ranks), _lowest(ranks & ~2 | 1 << 14)} if ranks & 2 else {_lowest(ranks)}
+        lows = {_lowest(ranks), _lowest(ranks & ~2)}  # an ace lies below the others, or above
     else:
         index = next(index for index, card in enumerate(cards) if card != JOKER)
         rank = cards[index] % 13 + 1
@@ -170,7 +170,7 @@ def _as_runs(rules: RuleSet, cards: bytes) -> list[Reading]:
     found = []
     for low in sorted(lows):
         high = low + size - 1
-        if low >= 1 and high <= top and not (low == 1 and high == 14):
+        if low >= 1 and high <= top:
             run = _fill(naturals[0] // 13, ranks, low, high)
             if run == cards:
                 return [Reading(MeldKind.RUN, run, low)]
@@ -196,8 +196,8 @@ def _lowest(mask: int) -> int:
 
 
 def _span(low: int, high: int) -> int:
-    """The bits from low to high, both included; none where high is less than low."""
-    return (2 << high) - (1 << low) if low <= high else 0
+    """The bits from low to high, both included; none where high is low - 1."""
+    return (2 << high) - (1 << low)
 
 
 def _fill(suit: int, ranks: int, low: int, high: int) -> bytes:

@@ -9,7 +9,7 @@ from engine.actions import Draw, End, LayDown, LayOff, MeldKind, Pass, SwapJoker
 from engine.cards import JOKER
 from engine.draws import takes
 from engine.events import DealEnd, DealEnded, DealStarted, Drew, Event, TurnStarted
-from engine.lays import possible_lays
+from engine.lays import possible_lay_offs, possible_lays
 from engine.legal import discards, is_legal
 from engine.melds import extensions, swap_place
 from engine.rules import DiscardDraw, RuleSet
@@ -47,6 +47,8 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     swaps: tuple[SwapPlace, ...]
     discards: bytes
     """Cards that may be discarded, each once."""
+    may_lay_off_several: bool
+    """Whether two or more cards may be laid off at once, as where a card that was taken fits beside another alone."""
 
 
 class SeatView(msgspec.Struct, frozen=True, array_like=True):
@@ -147,6 +149,7 @@ def summary(state: State, seat: int) -> Summary:
         lay_offs=tuple(_lay_off_places(state, seat)) if playing else (),
         swaps=tuple(_swap_places(state, seat)) if playing else (),
         discards=discards(state, seat) if playing else b"",
+        may_lay_off_several=playing and any(_lay_offs_of_several(state, seat)),
     )
 
 
@@ -183,6 +186,13 @@ def preview(events: Sequence[Event]) -> tuple[Event, ...]:
 def _legal_lay_downs(state: State, seat: int) -> Iterator[LayDown]:
     lays = possible_lays(state, seat, state.taken[0] if state.owed else None)
     return (lay for lay in lays if isinstance(lay, LayDown) and is_legal(state, seat, lay))
+
+
+def _lay_offs_of_several(state: State, seat: int) -> Iterator[LayOff]:
+    using = state.taken[0] if state.owed else None
+    for index in range(len(state.melds)):
+        lays = possible_lay_offs(state, seat, index, using)
+        yield from (lay for lay in lays if len(lay.cards) > 1 and is_legal(state, seat, lay))
 
 
 def _lay_off_places(state: State, seat: int) -> Iterator[LayOffPlace]:

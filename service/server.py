@@ -15,14 +15,16 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
-from starlette.types import ASGIApp
 
+from service.api.calls import Calls
+from service.api.door import Door, Limits
 from service.api.grpc import GrpcServer
 from service.api.handlers import build_calls
+from service.api.keys import ApiKeys, BadKeysError
 from service.api.rest import create_app
 from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
@@ -33,12 +35,9 @@ from service.readiness import Readiness
 from service.settings import LOCAL_REDIS, Settings
 from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
 from service.store.feed import FeedLimits
-from service.store.link import Limits
+from service.store.link import Limits as LinkLimits
 from service.store.store import Options, Store
 from service.tls import Tls, TlsError
-
-if TYPE_CHECKING:
-    from service.observability.otel import OtelTracer
 
 __all__ = ["Addresses", "Server", "StartError", "listening", "redis_of", "running"]
 
@@ -94,26 +93,28 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
-        tls = _tls(settings)
+        tls, door = _tls(settings), _door(settings)
         url, games, embedded = await redis_of(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
-        metrics_port = settings.metrics_port
-        if not shared:
-            with listening("metrics", settings.metrics_host, metrics_port):
-                shown = metrics.MetricsServer.start(settings.metrics_host, metrics_port)
-            stack.push_async_callback(shown.stop)
-            metrics_port = shown.port
+        metrics_port = settings.metrics_port if shared else _show_metrics(settings, stack)
+        if settings.traces_endpoint:
+            _send_traces(settings, stack)
 
         desk = Desk(store, think_ms=settings.bot_think_ms)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = asyncio.create_task(clock.keep(), name="the clock")
         stack.push_async_callback(_end, ticking)
-        _measure(settings, stack)
-        calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds)
+        measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
+        stack.callback(measuring.cancel)
+        calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds, door=door)
         grpc = GrpcServer(
-            calls, max_request_bytes=settings.max_request_bytes, send_seconds=settings.send_seconds, shared=shared
+            calls,
+            max_request_bytes=settings.max_request_bytes,
+            trusted_proxies=settings.trusted_proxies,
+            send_seconds=settings.send_seconds,
+            shared=shared,
         )
         with listening("gRPC", settings.grpc_host, settings.grpc_port):
             # gRPC itself would not say why it cannot.
@@ -125,10 +126,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         await ready.refresh()
         pulse = asyncio.create_task(ready.keep(), name="the pulse")
         stack.callback(pulse.cancel)
-        app = create_app(
-            calls, ready=ready, cors_origins=settings.cors_origins, max_body_bytes=settings.max_request_bytes
-        )
-        rest = _rest(settings, app, tls, shared=shared)
+        rest = _rest(settings, calls, ready, tls, shared=shared)
 
         addresses = Addresses(
             grpc=(settings.grpc_host, grpc_port),
@@ -148,8 +146,15 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             _log.info("stopped")
 
 
-def _rest(settings: Settings, app: ASGIApp, tls: Tls | None, *, shared: bool) -> HttpServer:
-    """The REST front, which takes calls from now on."""
+def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *, shared: bool) -> HttpServer:
+    """The REST front, which serves from now on."""
+    app = create_app(
+        calls,
+        ready=ready,
+        cors_origins=settings.cors_origins,
+        max_body_bytes=settings.max_request_bytes,
+        trusted_proxies=settings.trusted_proxies,
+    )
     with listening("REST", settings.rest_host, settings.rest_port):
         listener = listen(settings.rest_host, settings.rest_port, shared=shared)
     return HttpServer(
@@ -179,29 +184,58 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
-def _measure(settings: Settings, stack: AsyncExitStack) -> None:
-    """Traces what is done, if it is to be traced, and watches the event loop."""
-    if settings.traces_endpoint:
-        tracer = _tracer(settings)
-        stack.push_async_callback(asyncio.to_thread, tracer.close)
-        stack.callback(traces.use, None)
-        traces.use(tracer)
-    measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
-    stack.callback(measuring.cancel)
+def _door(settings: Settings) -> Door:
+    """Who may call, and how often."""
+    limits = Limits(
+        calls_per_second=settings.limit_calls_per_second,
+        acts_per_second=settings.limit_acts_per_second,
+        burst_seconds=settings.limit_burst_seconds,
+        tables_per_minute=settings.limit_tables_per_minute,
+        failures_per_minute=settings.limit_failures_per_minute,
+        streams_per_caller=settings.limit_streams_per_caller,
+        watchers_per_table=settings.limit_watchers_per_table,
+    )
+    return Door(limits, _api_keys(settings))
 
 
-def _tracer(settings: Settings) -> "OtelTracer":
-    """What sends traces."""
+def _api_keys(settings: Settings) -> ApiKeys:
+    """The keys of the settings and of the file that they name."""
+    try:
+        in_file = Path(settings.api_keys_file).read_text("utf-8") if settings.api_keys_file else ""
+        keys = ApiKeys.parse(f"{settings.api_keys}\n{in_file}")
+    except BadKeysError as error:
+        raise StartError(f"API keys: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise StartError(f"API keys: {settings.api_keys_file} cannot be read: {why}") from error
+    if settings.api_keys_file and not keys:
+        raise StartError(f"API keys: there is none in {settings.api_keys_file}")
+    return keys
+
+
+def _show_metrics(settings: Settings, stack: AsyncExitStack) -> int:
+    """Shows the metrics until the stack's end, and gives their port."""
+    with listening("metrics", settings.metrics_host, settings.metrics_port):
+        shown = metrics.MetricsServer.start(settings.metrics_host, settings.metrics_port)
+    stack.push_async_callback(shown.stop)
+    return shown.port
+
+
+def _send_traces(settings: Settings, stack: AsyncExitStack) -> None:
+    """Sends traces until the stack's end."""
     try:
         from service.observability.otel import OtelTracer  # noqa: PLC0415  what it takes is an extra
     except ImportError as error:
         raise StartError("traces need OpenTelemetry: install rummyd[otel]") from error
-    return OtelTracer(
+    tracer = OtelTracer(
         settings.traces_endpoint,
         share=settings.traces_share,
         instance=settings.instance or platform.node(),
         release=version("rummyd"),
     )
+    stack.push_async_callback(asyncio.to_thread, tracer.close)
+    stack.callback(traces.use, None)
+    traces.use(tracer)
 
 
 async def redis_of(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
@@ -229,7 +263,7 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
         keep_open_s=settings.keep_open_seconds,
         keep_playing_s=settings.keep_playing_seconds,
         keep_over_s=settings.keep_over_seconds,
-        link=Limits(
+        link=LinkLimits(
             connect_s=settings.redis_timeout_seconds,
             call_s=settings.redis_timeout_seconds,
             replicas=settings.redis_replicas,

@@ -112,6 +112,57 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=1024, le=16_777_216, description="The largest request that is read, in bytes.")
     ] = 65_536
 
+    trusted_proxies: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=16,
+            description="How many proxies in front of the server add the address of their client to X-Forwarded-For. "
+            "0: the header counts for nothing.",
+        ),
+    ] = 0
+    api_keys: Annotated[
+        str,
+        Meta(
+            description="The API keys of those who may create tables: NAME:KEY, separated by commas; a name may have "
+            "several. Empty, and no file either: anybody may.",
+            extra={"secret": True},
+        ),
+    ] = ""
+    api_keys_file: Annotated[
+        str, Meta(description="The file of further API keys, one to a line. Lines that begin with # are remarks.")
+    ] = ""
+    limit_calls_per_second: Annotated[
+        float, Meta(ge=0, le=1e6, description="How many calls a second a caller may make for long. 0: no limit.")
+    ] = 100.0
+    limit_acts_per_second: Annotated[
+        float, Meta(ge=0, le=1e6, description="How many acts a second a table takes for long. 0: no limit.")
+    ] = 50.0
+    limit_burst_seconds: Annotated[
+        float,
+        Meta(ge=1, le=3600, description="How many seconds' worth of calls, and of acts, may come at once."),
+    ] = 20.0
+    limit_tables_per_minute: Annotated[
+        float, Meta(ge=0, le=1e6, description="How many tables a minute a caller may create. 0: no limit.")
+    ] = 60.0
+    limit_failures_per_minute: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1e6,
+            description="How many wrong tokens, API keys and codes a minute an address may send, before only those "
+            "that are known to be right are looked at. 0: no limit.",
+        ),
+    ] = 60.0
+    limit_streams_per_caller: Annotated[
+        int,
+        Meta(ge=0, le=1_000_000, description="How many streams a caller may have open at once. 0: no limit."),
+    ] = 1000
+    limit_watchers_per_table: Annotated[
+        int,
+        Meta(ge=0, le=1_000_000, description="How many may watch a table without a seat at once. 0: no limit."),
+    ] = 10_000
+
     clock_seconds: Annotated[
         float,
         Meta(ge=0.01, le=1, description="How often the server looks for turns whose time is up, in seconds."),

@@ -2,7 +2,9 @@ import ast
 import os
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,16 @@ def test_an_unfit_python_is_refused_in_one_line(tmp_path: Path, python: str, ans
     assert made.returncode != 0
     assert re.search(rf"^rummyd needs Python 3\.11 or newer: {python} is older, or missing$", made.stderr, re.MULTILINE)
     assert not (tmp_path / ".venv").exists()
+
+
+def test_every_file_of_a_package_is_packaged() -> None:
+    """What lies beside the code, from scripts to licences, is installed with it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    patterns = settings["tool"]["setuptools"]["package-data"]["*"]
+    places = [path for folder in ("engine", "service", "clients", "proto/gen") for path in (ROOT / folder).rglob("*")]
+    files = [path.name for path in places if path.is_file() and path.suffix not in {".py", ".pyc"}]
+    assert {"commit.lua", "descriptors.binpb", "LICENSE.txt"} <= set(files)
+    assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 
 
 def test_stale_generated_code_is_found(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from service.games.act import act
 from service.games.change import load
 from service.games.create import create
 from service.games.desk import Desk
+from service.games.opening import Wanted
 from service.games.players import bots_action
 from service.games.seats import add_bot, join
 from service.games.tick import tick
@@ -82,15 +83,9 @@ class Recorder:
         return game, [ann, bo]
 
     async def _opened(self, deals: int) -> tuple[str, str]:
-        table = await create(
-            self.desk,
-            preset=self.preset,
-            rules=replace(PRESETS[self.preset], deals=deals),
-            seat_count=3,
-            display_name="Kitchen",
-            request_id=self._new_id(),
-            limit=LIMIT,
-        )
+        rules = replace(PRESETS[self.preset], deals=deals)
+        wanted = Wanted(preset=self.preset, rules=rules, seat_count=3, display_name="Kitchen", limit=LIMIT)
+        table = await create(self.desk, wanted, request_id=self._new_id())
         ann = await self._joined(table.game, "Ann")
         await add_bot(self.desk, table.game, ann, display_name="", seat=None, request_id=self._new_id())
         return table.game, ann

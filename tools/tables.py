@@ -14,7 +14,7 @@ from google.rpc import code_pb2
 from rummy.v1.error_reason_pb2 import DESCRIPTOR, ErrorReason
 
 from service import settings
-from service.api.errors import CODES, HTTP_STATUSES
+from service.api.errors import CODES, http_status_of
 from service.api.rest.comments import comments
 from service.observability import metrics
 
@@ -31,7 +31,7 @@ def errors() -> Iterator[str]:
         if reason in CODES:
             code = CODES[reason]
             text = said[f"{enum.full_name}.{value.name}"]
-            yield f"| `{reason}` | {code_pb2.Code.Name(code)} | {HTTP_STATUSES[code]} | {text} |"
+            yield f"| `{reason}` | {code_pb2.Code.Name(code)} | {http_status_of(reason)} | {text} |"
 
 
 def settings_() -> Iterator[str]:

@@ -1,14 +1,12 @@
-"""One way through for every call, whichever front it came by: check the request, handle it, account for it.
+"""One way through for every call, whichever front it came by: let it in, check it, handle it, account for it.
 
 The fronts (`grpc`, `rest`) turn bytes into a request message, and an answer or an `ApiError` into bytes; all else is
 here.
 """
 
 import asyncio
-import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import protovalidate
@@ -16,25 +14,14 @@ import structlog
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 
+from service.api.callers import Caller
+from service.api.door import Door
 from service.api.errors import Violation, answer_to, draining, invalid
 from service.observability import calls as account
 
-__all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler", "new_call_id"]
+__all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler"]
 
 _log: Final = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls, and how: the bearer token if any, an id that finds the call in the logs, and the front's name.
-
-    `traceparent` names the caller's own trace (W3C); empty: none.
-    """
-
-    token: str | None
-    call_id: str
-    front: str
-    traceparent: str = ""
 
 
 UnaryHandler = Callable[[Any, Caller], Awaitable[Message]]
@@ -50,11 +37,15 @@ StreamHandler = Callable[[Any, Caller], AsyncGenerator[Message]]
 class Calls:
     """Every method of the API with its handler.
 
-    `services` maps each service's descriptor to the handlers of its methods, by method name (`CreateGame`).
+    `services` maps each service's descriptor to the handlers of its methods, by method name (`CreateGame`). `door` says
+    who may call, and how often; without one, anybody as often as he likes.
     """
 
-    def __init__(self, services: Mapping[ServiceDescriptor, Mapping[str, UnaryHandler | StreamHandler]]) -> None:
+    def __init__(
+        self, services: Mapping[ServiceDescriptor, Mapping[str, UnaryHandler | StreamHandler]], door: Door | None = None
+    ) -> None:
         self.services = tuple(services)
+        self._door = door or Door()
         self._handlers = {
             method.full_name: handlers[method.name]
             for service, handlers in services.items()
@@ -78,33 +69,36 @@ class Calls:
             except TimeoutError:
                 return
 
+    @property
+    def keyed(self) -> frozenset[str]:
+        """The names of the methods that need an API key."""
+        return self._door.keyed
+
     async def unary(self, method: MethodDescriptor, request: Message, caller: Caller) -> Message:
         """Answers a unary call. Raises nothing but ApiError and CancelledError."""
         handler = cast(UnaryHandler, self._handlers[method.full_name])
         with _accounted(method, caller):
-            self._admit(request)
-            return await handler(request, caller)
+            self._admit(method, request, caller)
+            with self._door.inside(method, request, caller):
+                return await handler(request, caller)
 
     async def stream(self, method: MethodDescriptor, request: Message, caller: Caller) -> AsyncGenerator[Message]:
         """Answers a server-streaming call. Raises nothing but ApiError and CancelledError."""
         handler = cast(StreamHandler, self._handlers[method.full_name])
         with _accounted(method, caller):
-            self._admit(request)
-            async with aclosing(handler(request, caller)) as messages:
-                async for message in messages:
-                    yield message
+            self._admit(method, request, caller)
+            with self._door.inside(method, request, caller):
+                async with aclosing(handler(request, caller)) as messages:
+                    async for message in messages:
+                        yield message
 
-    def _admit(self, request: Message) -> None:
-        """Refuses what comes too late, or is no request."""
+    def _admit(self, method: MethodDescriptor, request: Message, caller: Caller) -> None:
+        """Refuses what comes too late, from whom it must not come, or is no request."""
         if self._turned_away is not None:
             self._turned_away.set()
             raise draining()
+        self._door.admit(method, caller)
         _check(request)
-
-
-def new_call_id() -> str:
-    """An id for a call that brought none: 16 hex digits."""
-    return secrets.token_hex(8)
 
 
 def _check(request: Message) -> None:

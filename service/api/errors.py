@@ -1,7 +1,7 @@
 """Every error that a client can get, from one table.
 
     ApiError                    a reason, a sentence, metadata, and for bad fields each violation
-      .status()                 as `google.rpc.Status` with ErrorInfo (and BadRequest): what gRPC sends
+      .status()                 as `google.rpc.Status` with ErrorInfo (BadRequest, RetryInfo): what gRPC sends
       .http_status, .body()     as HTTP status and AIP-193 body: what REST sends
     answer_to(exception)        the ApiError that answers an exception of the layers below
 
@@ -9,6 +9,7 @@ The reasons are those of `rummy.v1.ErrorReason`; a test holds the two to each ot
 which many clients take 8 KiB at most: of more bad fields than fit, the first are named, and how many are left off.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -30,6 +31,7 @@ __all__ = [
     "answer_to",
     "bad_page_token",
     "draining",
+    "http_status_of",
     "impossible",
     "invalid",
     "not_read",
@@ -43,9 +45,27 @@ _MOST_IN_TEXT: Final = 3
 """Violations named in the error's sentence, too."""
 
 _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
-    code_pb2.INVALID_ARGUMENT: ("INVALID_FIELD", "INVALID_RULE_SET", "INVALID_PAGE_TOKEN", "ACTION_AFTER_DRAW"),
-    code_pb2.UNAUTHENTICATED: (GameReason.TOKEN_REQUIRED, GameReason.TOKEN_INVALID),
-    code_pb2.NOT_FOUND: (GameReason.GAME_NOT_FOUND, "RULE_SET_NOT_FOUND", "METHOD_NOT_FOUND"),
+    code_pb2.INVALID_ARGUMENT: (
+        "INVALID_FIELD",
+        "INVALID_RULE_SET",
+        "INVALID_PAGE_TOKEN",
+        "ACTION_AFTER_DRAW",
+        "BODY_TOO_LARGE",
+        "BODY_COMPRESSED",
+    ),
+    code_pb2.UNAUTHENTICATED: (
+        GameReason.TOKEN_REQUIRED,
+        GameReason.TOKEN_INVALID,
+        "API_KEY_REQUIRED",
+        "API_KEY_INVALID",
+    ),
+    code_pb2.PERMISSION_DENIED: (GameReason.SPECTATORS_NOT_ALLOWED,),
+    code_pb2.NOT_FOUND: (
+        GameReason.GAME_NOT_FOUND,
+        GameReason.CODE_NOT_FOUND,
+        "RULE_SET_NOT_FOUND",
+        "METHOD_NOT_FOUND",
+    ),
     code_pb2.ALREADY_EXISTS: (GameReason.REQUEST_ID_REUSED,),
     code_pb2.ABORTED: (GameReason.VERSION_MISMATCH, GameReason.CONTENTION, GameReason.FELL_BEHIND),
     code_pb2.FAILED_PRECONDITION: (
@@ -57,6 +77,8 @@ _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
         GameReason.TOO_FEW_PLAYERS,
         *Reason,
     ),
+    code_pb2.RESOURCE_EXHAUSTED: ("LIMIT_EXCEEDED",),
+    code_pb2.UNIMPLEMENTED: ("VERB_NOT_ALLOWED",),
     code_pb2.UNAVAILABLE: ("STORE_UNAVAILABLE", GameReason.SERVER_DRAINING, "NEWER_SCHEMA"),
     code_pb2.INTERNAL: ("INTERNAL",),
 }
@@ -71,14 +93,22 @@ HTTP_STATUSES: Final[Mapping[int, int]] = MappingProxyType(
         code_pb2.INVALID_ARGUMENT: 400,
         code_pb2.FAILED_PRECONDITION: 400,
         code_pb2.UNAUTHENTICATED: 401,
+        code_pb2.PERMISSION_DENIED: 403,
         code_pb2.NOT_FOUND: 404,
         code_pb2.ALREADY_EXISTS: 409,
         code_pb2.ABORTED: 409,
+        code_pb2.RESOURCE_EXHAUSTED: 429,
         code_pb2.INTERNAL: 500,
+        code_pb2.UNIMPLEMENTED: 501,
         code_pb2.UNAVAILABLE: 503,
     }
 )
 """The HTTP status of each code that is used, as `google.rpc.Code` documents it."""
+
+_OF_HTTP: Final[Mapping[str, int]] = MappingProxyType(
+    {"VERB_NOT_ALLOWED": 405, "BODY_TOO_LARGE": 413, "BODY_COMPRESSED": 415}
+)
+"""What HTTP alone can refuse has the status that HTTP has for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +129,15 @@ class ApiError(Exception):
         text: str,
         metadata: Mapping[str, str] | None = None,
         violations: Iterable[Violation] = (),
+        retry_s: float | None = None,
     ) -> None:
         super().__init__(f"{reason}: {text}")
         self.reason, self.text = reason, text
         self.code = CODES[reason]
         self.metadata = dict(metadata or {})
         self.violations = tuple(violations)
+        self.retry_s = retry_s
+        """In how many seconds the same call may do better, where that is known."""
 
     @property
     def code_name(self) -> str:
@@ -114,7 +147,7 @@ class ApiError(Exception):
     @property
     def http_status(self) -> int:
         """The HTTP status, such as 404."""
-        return HTTP_STATUSES[self.code]
+        return http_status_of(self.reason)
 
     def status(self) -> status_pb2.Status:
         """The error as `google.rpc.Status`, for `grpc-status-details-bin`."""
@@ -126,6 +159,10 @@ class ApiError(Exception):
             for violation in self.violations:
                 bad.field_violations.add(field=violation.field, description=violation.text, reason=violation.reason)
             status.details.add().Pack(bad)
+        if self.retry_s is not None:
+            retry = error_details_pb2.RetryInfo()
+            retry.retry_delay.FromMilliseconds(math.ceil(self.retry_s * 1000))
+            status.details.add().Pack(retry)
         return status
 
     def body(self) -> dict[str, object]:
@@ -139,6 +176,11 @@ class ApiError(Exception):
                 "details": details,
             }
         }
+
+
+def http_status_of(reason: str) -> int:
+    """The HTTP status of a reason."""
+    return _OF_HTTP.get(reason) or HTTP_STATUSES[CODES[reason]]
 
 
 def invalid(violations: Iterable[Violation]) -> ApiError:

@@ -6,7 +6,9 @@ reason and a line in the log.
 
 import asyncio
 from contextlib import aclosing
+from functools import partial
 from typing import Final, Never, TypeAlias
+from urllib.parse import unquote
 
 import grpc
 from google.protobuf import message_factory
@@ -17,8 +19,8 @@ from grpc_health.v1.health import SERVICE_NAME
 from grpc_reflection.v1alpha import reflection
 from grpc_status import rpc_status
 
-from service.api.callers import bearer_token, call_id_of, traceparent_of
-from service.api.calls import Caller, Calls
+from service.api.callers import Caller, call_id_of, caller_of
+from service.api.calls import Calls
 from service.api.errors import ApiError, Violation, invalid, not_read
 from service.api.health import Health
 from service.observability import calls as account
@@ -45,20 +47,30 @@ _OPTIONS: Final = (
 
 
 class GrpcServer:
-    """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so."""
+    """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so.
+
+    `trusted_proxies`: how many in front of it say truly for whom they speak. gRPC itself refuses a request of more than
+    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. `send_seconds`: a stream
+    ends when the client has taken none of its messages for so long. With `shared` other processes may listen on its
+    port, too; else a port in use is an error.
+    """
 
     def __init__(
-        self, calls: Calls, *, max_request_bytes: int = 65_536, send_seconds: float = 30.0, shared: bool = False
+        self,
+        calls: Calls,
+        *,
+        max_request_bytes: int = 65_536,
+        trusted_proxies: int = 0,
+        send_seconds: float = 30.0,
+        shared: bool = False,
     ) -> None:
-        """With `shared` other processes may listen on its port, too. Else a port in use is an error.
-
-        `send_seconds`: a stream ends when the client has taken none of its messages for so long.
-        """
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
         self._server = grpc.aio.server(options=[*_OPTIONS, *options])
         names = [service.full_name for service in calls.services]
         for service in calls.services:
-            methods = {method.name: _handler(calls, method, send_seconds) for method in service.methods}
+            methods = {
+                method.name: _handler(calls, method, trusted_proxies, send_seconds) for method in service.methods
+            }
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
         self._health = Health(names)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -96,15 +108,17 @@ def _credentials(tls: Tls) -> grpc.ServerCredentials:
 _Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 
 
-def _handler(calls: Calls, method: MethodDescriptor, send_seconds: float) -> "grpc.RpcMethodHandler[bytes, bytes]":
+def _handler(
+    calls: Calls, method: MethodDescriptor, proxies: int, send_seconds: float
+) -> "grpc.RpcMethodHandler[bytes, bytes]":
     """gRPC's handler of one method, from bytes to bytes."""
-    make = message_factory.GetMessageClass(method.input_type)
+    read = partial(_read, method, message_factory.GetMessageClass(method.input_type), proxies)
 
     async def unary(data: bytes, context: _Context) -> bytes:
         call_id = _call_id(context)
         context.set_trailing_metadata(((_CALL_ID, call_id),))
         try:
-            request, caller = _read(method, make, data, context, call_id)
+            request, caller = read(data, context, call_id)
             return (await calls.unary(method, request, caller)).SerializeToString()
         except ApiError as error:
             await _abort(context, error, call_id)
@@ -113,7 +127,7 @@ def _handler(calls: Calls, method: MethodDescriptor, send_seconds: float) -> "gr
         call_id = _call_id(context)
         await context.send_initial_metadata(((_CALL_ID, call_id),))
         try:
-            request, caller = _read(method, make, data, context, call_id)
+            request, caller = read(data, context, call_id)
             # Written, not yielded: when the client goes away, the calls' generator is closed at once, wherever it is.
             async with aclosing(calls.stream(method, request, caller)) as answers:
                 async for answer in answers:
@@ -132,14 +146,13 @@ def _handler(calls: Calls, method: MethodDescriptor, send_seconds: float) -> "gr
     return grpc.unary_unary_rpc_method_handler(unary)
 
 
-def _read(
-    method: MethodDescriptor, make: type[Message], data: bytes, context: _Context, call_id: str
+def _read(  # noqa: PLR0917  the first three are of the method
+    method: MethodDescriptor, make: type[Message], proxies: int, data: bytes, context: _Context, call_id: str
 ) -> tuple[Message, Caller]:
     """The request and who makes it. What cannot be read never gets to `Calls`, so it is accounted for here."""
     try:
-        token = bearer_token(_values(context, "authorization"))
-        trace = traceparent_of(_values(context, "traceparent"))
-        return _parsed(make, data), Caller(token, call_id, FRONT, trace)
+        caller = caller_of(partial(_values, context), call_id, FRONT, _peer(context), proxies)
+        return _parsed(make, data), caller
     except ApiError as error:
         with account.recorded(method.full_name, FRONT, call_id) as call:
             call.failed(error.code_name, error.reason)
@@ -158,6 +171,12 @@ async def _abort(context: _Context, error: ApiError, call_id: str) -> Never:
     """Ends the call with the error, its details in the trailing metadata as `google.rpc.Status`."""
     status = rpc_status.to_status(error.status())
     await context.abort(status.code, status.details, (*status.trailing_metadata, (_CALL_ID, call_id)))
+
+
+def _peer(context: _Context) -> str:
+    """The address at the other end: gRPC says `ipv4:127.0.0.1:4711`, `ipv6:%5B::1%5D:4711` or `unix:…`."""
+    kind, _, rest = context.peer().partition(":")
+    return unquote(rest.rpartition(":")[0]) if kind in {"ipv4", "ipv6"} else kind
 
 
 def _call_id(context: _Context) -> str:

@@ -1,14 +1,13 @@
 """What each method of GameService does: a message in, a use case, a message out. Both fronts call these."""
 
 import re
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Final
 
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.game_pb2 import Game
 from rummy.v1.replay_pb2 import Replay
-from rummy.v1.rule_set_pb2 import RuleSet
 
 from engine.errors import BadRules, Fault
 from service.api import rule_sets
@@ -16,13 +15,17 @@ from service.api.calls import Caller, Calls
 from service.api.convert.actions import action_from, action_to
 from service.api.convert.events import batch_to, event_to, timestamp
 from service.api.convert.replays import replay_to
-from service.api.convert.rules import rules_from
-from service.api.convert.tables import game_to, limit_from, view_to
-from service.api.errors import Violation, bad_page_token, impossible
-from service.games import create, read, seats
+from service.api.convert.tables import game_to, view_to, wanted_from
+from service.api.door import Door
+from service.api.errors import Violation, bad_page_token, impossible, invalid
+from service.games import read, seats
 from service.games.act import act, list_legal, try_out
+from service.games.create import create
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
+from service.games.poll import poll
+from service.games.quick_join import quick_join
+from service.games.rematch import rematch
 from service.games.replay import get_replay
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability.calls import note
@@ -32,27 +35,32 @@ __all__ = ["GameHandlers", "build_calls"]
 _PAGE_TOKEN: Final = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 
 
-def build_calls(desk: Desk, *, heartbeat_s: float) -> Calls:
-    """Every method of the API, over the use cases."""
+def build_calls(desk: Desk, *, heartbeat_s: float, door: Door | None = None) -> Calls:
+    """Every method of the API, over the use cases, behind the door."""
     games = GameHandlers(desk, heartbeat_s)
     return Calls(
         {
             pb.DESCRIPTOR.services_by_name["GameService"]: {
                 "CreateGame": games.create_game,
                 "GetGame": games.get_game,
+                "FindGame": games.find_game,
                 "ListGames": games.list_games,
                 "JoinGame": games.join_game,
+                "QuickJoin": games.quick_join,
                 "AddBot": games.add_bot,
                 "ResumeSeat": games.resume_seat,
                 "LeaveGame": games.leave_game,
+                "Rematch": games.rematch,
                 "StartGame": games.start_game,
                 "Act": games.act,
                 "ListLegalActions": games.list_legal_actions,
                 "GetReplay": games.get_replay,
                 "Observe": games.observe,
+                "ListEvents": games.list_events,
             },
             rule_sets.SERVICE: rule_sets.HANDLERS,
-        }
+        },
+        door,
     )
 
 
@@ -65,26 +73,20 @@ class GameHandlers:
 
     async def create_game(self, request: pb.CreateGameRequest, _caller: Caller) -> Game:
         """Creates a table."""
-        wanted = request.game
-        rule_set = wanted.rule_set if wanted.HasField("rule_set") else RuleSet(preset="basic")
-        try:
-            table = await create.create(
-                self._desk,
-                preset=rule_set.preset,
-                rules=rules_from(rule_set),
-                seat_count=wanted.seat_count,
-                display_name=wanted.display_name,
-                request_id=request.request_id,
-                limit=limit_from(wanted.turn_limit) if wanted.HasField("turn_limit") else None,
-            )
-        except BadRules as error:
-            raise impossible(_violation(fault) for fault in error.faults) from error
+        with _playable():
+            table = await create(self._desk, wanted_from(request.game), request_id=request.request_id)
         note(game=f"games/{table.game}", version=table.version)
         return game_to(see(self._desk, table, None))
 
     async def get_game(self, request: pb.GetGameRequest, caller: Caller) -> Game:
         """Gets a table."""
         return game_to(await read.get(self._desk, _game(request.name), caller.token))
+
+    async def find_game(self, request: pb.FindGameRequest, _caller: Caller) -> Game:
+        """Finds a private table by its code."""
+        seen = await read.find(self._desk, request.code)
+        note(game=f"games/{seen.game}")
+        return game_to(seen)
 
     async def list_games(self, request: pb.ListGamesRequest, _caller: Caller) -> pb.ListGamesResponse:
         """Lists open tables."""
@@ -101,9 +103,21 @@ class GameHandlers:
             entropy=request.entropy,
             request_id=request.request_id,
         )
-        note(seat=joined.seat, version=joined.table.version)
-        game = game_to(see(self._desk, joined.table, joined.seat))
-        return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)
+        return self._joined(joined)
+
+    async def quick_join(self, request: pb.QuickJoinRequest, _caller: Caller) -> pb.JoinGameResponse:
+        """Takes a seat at a table that is like the one asked for."""
+        if request.game.visibility == Game.VISIBILITY_PRIVATE:
+            raise invalid([Violation("game.visibility", "strangers are not led to a private table", "NOT_PUBLIC")])
+        with _playable():
+            joined = await quick_join(
+                self._desk,
+                wanted_from(request.game),
+                display_name=request.display_name,
+                entropy=request.entropy,
+                request_id=request.request_id,
+            )
+        return self._joined(joined)
 
     async def add_bot(self, request: pb.AddBotRequest, caller: Caller) -> Game:
         """Puts a bot on a seat."""
@@ -129,6 +143,17 @@ class GameHandlers:
         table = await seats.leave(self._desk, _game(request.name), caller.token, request_id=request.request_id)
         note(version=table.version)
         return game_to(see(self._desk, table, None))
+
+    async def rematch(self, request: pb.RematchRequest, caller: Caller) -> pb.JoinGameResponse:
+        """Takes a place at the table that follows."""
+        joined = await rematch(
+            self._desk,
+            _game(request.name),
+            caller.token,
+            entropy=request.entropy,
+            request_id=request.request_id,
+        )
+        return self._joined(joined)
 
     async def start_game(self, request: pb.StartGameRequest, caller: Caller) -> Game:
         """Starts the match."""
@@ -165,9 +190,9 @@ class GameHandlers:
             version=legal.version,
         )
 
-    async def get_replay(self, request: pb.GetReplayRequest, _caller: Caller) -> Replay:
+    async def get_replay(self, request: pb.GetReplayRequest, caller: Caller) -> Replay:
         """Gets the replay of a finished match."""
-        return replay_to(await get_replay(self._desk, _game(request.name)))
+        return replay_to(await get_replay(self._desk, _game(request.name), caller.token))
 
     async def observe(self, request: pb.ObserveRequest, caller: Caller) -> AsyncGenerator[pb.ObserveResponse]:
         """Watches a table."""
@@ -191,6 +216,35 @@ class GameHandlers:
                         beat = pb.ObserveResponse.Heartbeat(version=item.version, time=timestamp(item.time_ms))
                         yield pb.ObserveResponse(heartbeat=beat)
 
+    async def list_events(self, request: pb.ListEventsRequest, caller: Caller) -> pb.ListEventsResponse:
+        """Lists what has happened."""
+        polled = await poll(
+            self._desk,
+            _game(request.name),
+            caller.token,
+            after=request.after,
+            epoch=request.epoch,
+            mark=bytes.fromhex(request.mark),
+            size=min(request.page_size or 100, 100),
+            wait_s=request.wait.ToNanoseconds() / 1e9,
+        )
+        note(version=polled.version)
+        return pb.ListEventsResponse(
+            snapshot=game_to(polled.snapshot) if polled.snapshot else None,
+            batches=[batch_to(batch) for batch in polled.batches],
+            version=polled.version,
+            epoch=polled.epoch,
+            mark=polled.mark.hex(),
+            more=polled.more,
+            over=polled.over,
+        )
+
+    def _joined(self, joined: seats.Joined) -> pb.JoinGameResponse:
+        """A seat that was taken."""
+        note(game=f"games/{joined.table.game}", seat=joined.seat, version=joined.table.version)
+        game = game_to(see(self._desk, joined.table, joined.seat))
+        return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)
+
 
 def _game(name: str) -> str:
     """The game's id, out of its checked resource name."""
@@ -206,6 +260,15 @@ def _page(token: str) -> tuple[int | None, int]:
     if not found:
         raise bad_page_token()
     return int(found[1]), int(found[2])
+
+
+@contextmanager
+def _playable() -> Iterator[None]:
+    """Turns the faults of a table that is asked for into violations of its fields."""
+    try:
+        yield
+    except BadRules as error:
+        raise impossible(_violation(fault) for fault in error.faults) from error
 
 
 def _violation(fault: Fault) -> Violation:

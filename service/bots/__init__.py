@@ -36,8 +36,8 @@ def choose(view: View, legal: Callable[[], Iterable[Action]]) -> Action:
 
 def _is_drawing(options: Summary) -> bool:
     """Whether the turn begins: only then the stock or the pile is open, or one passes with all other ways shut."""
-    lays = options.may_lay_down or options.lay_offs or options.swaps or options.discards
-    return bool(options.may_draw or options.takes) or (options.may_pass and not lays)
+    lays = options.may_lay_down or options.lay_offs or options.may_lay_off_several or options.swaps
+    return bool(options.may_draw or options.takes) or (options.may_pass and not lays and not options.discards)
 
 
 def _lay(view: View, options: Summary, hand: bytes, legal: Callable[[], Iterable[Action]]) -> Action | None:

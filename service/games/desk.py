@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from service.games.hints import Hints
+from service.games.lines import Lines
 from service.games.outages import Outages
 from service.games.replays import Replays
 from service.store.store import Store
@@ -29,5 +30,6 @@ class Desk:
     think_ms: int = 1000
     """How long a bot thinks on average before it draws, and before it plays."""
     hints: Hints = field(default_factory=Hints)
+    lines: Lines = field(default_factory=Lines)
     outages: Outages = field(default_factory=Outages)
     replays: Replays = field(default_factory=Replays)

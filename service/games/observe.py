@@ -1,4 +1,8 @@
-"""Watching a table: every version in order, without gap or duplicate, as the viewer may see it."""
+"""Watching a table: every version in order, without gap or duplicate, as the viewer may see it.
+
+observe    as a stream
+poll       page by page, for those who cannot keep a stream open (`service.games.poll`); both go on from the same place
+"""
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
@@ -8,15 +12,16 @@ from engine.events import MatchEnded
 from service.games.change import load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
+from service.games.rematch import rematch_of
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
-from service.games.tokens import viewer_of
+from service.games.tokens import onlooker_of, viewer_of
 from service.observability import metrics
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
 from service.store.line import Backoff
 from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table, differ
 from service.store.watch import Watch
 
-__all__ = ["Heartbeat", "Observed", "observe"]
+__all__ = ["Heartbeat", "Observed", "follows", "is_over", "observe", "told_to_watchers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +42,25 @@ async def observe(
 
     Begins with the table itself where `after` is 0, ahead of the game, or of another epoch or mark than these (empty:
     any); and gives it again where versions that follow are no longer kept, or one that was given is no more, as Redis
-    has failed over without it. Heartbeats come after `heartbeat_s` seconds of
-    silence. Once it has begun it outlives a store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at
-    once, or when the viewer's seat is given up), FELL_BEHIND, SERVER_DRAINING, and the store's errors.
+    has failed over without it. Heartbeats come after `heartbeat_s` seconds of silence. Once it has begun it outlives a
+    store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at once, or when the viewer's seat is given
+    up), FELL_BEHIND, SERVER_DRAINING, the store's errors, and without a token SPECTATORS_NOT_ALLOWED where the table
+    keeps spectators away.
     """
     table = await load(desk, game)
-    snapshot = after == 0 or epoch not in {"", table.epoch} or _is_lost(table, after, mark)
+    whole = not follows(table, after, epoch, mark)
     while True:
-        viewer = viewer_of(table, token)
-        if snapshot:
-            yield see(desk, table, viewer)
+        viewer = onlooker_of(table, token)
+        if whole:
+            yield see(desk, table, viewer, rematch=await rematch_of(desk, table, viewer))
             after, mark = table.version, table.mark
-        if table.phase in {Phase.FINISHED, Phase.ABANDONED} and after >= table.version:
+        if is_over(table) and after >= table.version:
             return
         try:
-            with _refusing(desk, game):
+            with told_to_watchers(desk, game):
                 async with (
                     desk.store.feed.watch(game, after, mark) as watch,
-                    aclosing(_follow(desk, watch, token, viewer, heartbeat_s, known=table.version)) as followed,
+                    aclosing(_follow(desk, watch, token, viewer, table, heartbeat_s=heartbeat_s)) as followed,
                 ):
                     async for seen in followed:
                         yield seen
@@ -62,64 +68,29 @@ async def observe(
                             after, mark = seen.version, seen.mark
             return
         except HistoryLost:
-            table, snapshot = await _load_patiently(desk, game), True
+            table, whole = await _load_patiently(desk, game), True
         except StoreUnavailable:
-            table = await _load_patiently(desk, game)
-            snapshot = _is_lost(table, after, mark)
+            epoch, table = table.epoch, await _load_patiently(desk, game)
+            whole = not follows(table, after, epoch, mark)
 
 
-def _is_lost(table: Table, after: int, mark: bytes) -> bool:
-    """Whether the table has seen no such version, as far as it alone can tell."""
-    return after > table.version or (after == table.version and differ(mark, table.mark))
+def follows(table: Table, after: int, epoch: str, mark: bytes) -> bool:
+    """Whether a watcher may go on after this version of this epoch and mark (empty: any), as far as the table can tell.
+
+    Else he begins with the table.
+    """
+    if after == table.version and differ(mark, table.mark):
+        return False
+    return 0 < after <= table.version and epoch in {"", table.epoch}
 
 
-async def _follow(
-    desk: Desk, watch: Watch, token: str | None, viewer: int | None, heartbeat_s: float, *, known: int
-) -> AsyncGenerator[SeenBatch | Heartbeat]:
-    """What the watch gives, redacted, until the match ends. Versions up to `known` are no news, and not timed."""
-    while True:
-        batch = await watch.next(heartbeat_s)
-        if batch is None:
-            yield Heartbeat(watch.last_version, desk.now_ms())
-            continue
-        revoked: GameError | None = None
-        if token is not None and _moves_seats(batch):
-            # The table of now will do: seats are numbered anew once, when the match starts, and a token that is
-            # revoked by now sees nothing more whenever that was.
-            try:
-                viewer = viewer_of(await load(desk, watch.game), token)
-            except GameError as error:
-                viewer, revoked = None, error
-        yield see_batch(batch, viewer)
-        metrics.events_delivered.inc()
-        if batch.version > known:
-            metrics.delivery_seconds.observe(max(0, desk.now_ms() - batch.time_ms) / 1000)
-        if revoked is not None:
-            raise revoked
-        if any(isinstance(event, MatchEnded | MatchAbandoned) for event in batch.events):
-            return
-
-
-async def _load_patiently(desk: Desk, game: str) -> Table:
-    """The newest table, as soon as the store can be reached. Raises GAME_NOT_FOUND, SERVER_DRAINING."""
-    backoff = Backoff(most=0.5)
-    while True:
-        try:
-            with _refusing(desk, game):
-                if desk.store.feed.closed:
-                    raise StoreUnavailable("the store is closed")
-                return await load(desk, game)
-        except StoreUnavailable:
-            await backoff.pause()
-
-
-def _moves_seats(batch: Batch) -> bool:
-    """Whether a seat may have another number, or another player, from this batch on."""
-    return any(isinstance(event, MatchStarted | SeatLeft) for event in batch.events)
+def is_over(table: Table) -> bool:
+    """Whether no version will ever follow the table's."""
+    return table.phase in {Phase.FINISHED, Phase.ABANDONED}
 
 
 @contextmanager
-def _refusing(desk: Desk, game: str) -> Iterator[None]:
+def told_to_watchers(desk: Desk, game: str) -> Iterator[None]:
     """Turns what ends a watch into what its reader is told, but for a lost history."""
     try:
         yield
@@ -133,3 +104,54 @@ def _refusing(desk: Desk, game: str) -> Iterator[None]:
         if desk.store.feed.closed:
             raise GameError(GameReason.SERVER_DRAINING, "the server stops; go on with another") from error
         raise
+
+
+async def _follow(
+    desk: Desk, watch: Watch, token: str | None, viewer: int | None, known: Table, *, heartbeat_s: float
+) -> AsyncGenerator[SeenBatch | Heartbeat]:
+    """What the watch gives, redacted, until the match ends.
+
+    `known` is the table as it was when the watch began: versions up to its own are no news, and not timed.
+    """
+    while True:
+        batch = await watch.next(heartbeat_s)
+        if batch is None:
+            yield Heartbeat(watch.last_version, desk.now_ms())
+            continue
+        revoked: GameError | None = None
+        if token is not None and _moves_seats(batch):
+            # The table of now will do: seats are numbered anew once, when the match starts, and a token that is
+            # revoked by now sees nothing more whenever that was.
+            newest = await load(desk, watch.game)
+            try:
+                viewer = viewer_of(newest, token)
+            except GameError as error:
+                if not newest.spectators:
+                    raise
+                viewer, revoked = None, error
+        yield see_batch(batch, viewer, known.epoch)
+        metrics.events_delivered.inc()
+        if batch.version > known.version:
+            metrics.delivery_seconds.observe(max(0, desk.now_ms() - batch.time_ms) / 1000)
+        if revoked is not None:
+            raise revoked
+        if any(isinstance(event, MatchEnded | MatchAbandoned) for event in batch.events):
+            return
+
+
+async def _load_patiently(desk: Desk, game: str) -> Table:
+    """The newest table, as soon as the store can be reached. Raises GAME_NOT_FOUND, SERVER_DRAINING."""
+    backoff = Backoff(most=0.5)
+    while True:
+        try:
+            with told_to_watchers(desk, game):
+                if desk.store.feed.closed:
+                    raise StoreUnavailable("the store is closed")
+                return await load(desk, game)
+        except StoreUnavailable:
+            await backoff.pause()
+
+
+def _moves_seats(batch: Batch) -> bool:
+    """Whether a seat may have another number, or another player, from this batch on."""
+    return any(isinstance(event, MatchStarted | SeatLeft) for event in batch.events)

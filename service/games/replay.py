@@ -8,17 +8,20 @@ from service.games.change import load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
 from service.games.play import SEED_LINE
+from service.games.tokens import onlooker_of
 from service.store.table import Phase
 
 __all__ = ["get_replay"]
 
 
-async def get_replay(desk: Desk, game: str) -> Replay:
+async def get_replay(desk: Desk, game: str, token: str | None) -> Replay:
     """All that is needed to play a finished match again (G5): every card that was hidden is open in it.
 
-    Raises GAME_NOT_FOUND, and GAME_NOT_OVER where the match was not played to its end.
+    Raises GAME_NOT_FOUND, TOKEN_INVALID, GAME_NOT_OVER where the match was not played to its end, and without a token
+    SPECTATORS_NOT_ALLOWED where the table keeps spectators away.
     """
     table = await load(desk, game)
+    onlooker_of(table, token)
     if table.phase is not Phase.FINISHED or table.match is None:
         text = f"the match has not been played to its end: it is {table.phase}"
         raise GameError(GameReason.GAME_NOT_OVER, text, {"state": table.phase})

@@ -13,7 +13,18 @@ from service.games.seen import SeenTable, see
 from service.games.tokens import hash_of, new_token, seat_of
 from service.store.table import Phase, Seat, SeatJoined, SeatLeft, SeatReturned, Table
 
-__all__ = ["Joined", "add_bot", "come_back", "join", "leave", "resume", "start"]
+__all__ = [
+    "Joined",
+    "add_bot",
+    "come_back",
+    "free_seats",
+    "join",
+    "leave",
+    "must_be_open",
+    "resume",
+    "seated",
+    "start",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +48,11 @@ async def join(
     salt = request_id.lower() or desk.chance(16).hex()
 
     def decide(table: Table) -> Decision:
-        _must_be_open(table)
+        must_be_open(table)
         taken = _free_seat(table, seat)
         token_hash = hash_of(new_token(table.secret, salt))
         player = Seat(taken=True, display_name=display_name, token_hash=token_hash, entropy=entropy)
-        return Decision(taken, _seated(desk, table, taken, player))
+        return Decision(taken, seated(desk, table, taken, player))
 
     changed = await change(desk, game, request_of("join", request_id, display_name, seat, entropy), decide)
     token = new_token(changed.table.secret, salt)
@@ -59,9 +70,9 @@ async def add_bot(
 
     def decide(table: Table) -> Decision:
         caller = seat_of(table, token)
-        _must_be_open(table)
+        must_be_open(table)
         bot = Seat(taken=True, display_name=display_name or "Bot", bot=True)
-        return Decision(caller, _seated(desk, table, _free_seat(table, seat), bot))
+        return Decision(caller, seated(desk, table, _free_seat(table, seat), bot))
 
     changed = await change(desk, game, seat_request(token, request_id, "add_bot", display_name, seat), decide)
     return see(desk, changed.table, seat_of(changed.table, token))
@@ -129,7 +140,7 @@ async def start(desk: Desk, game: str, token: str | None, *, request_id: str) ->
 
     def decide(table: Table) -> Decision:
         number = seat_of(table, token)
-        _must_be_open(table)
+        must_be_open(table)
         players = sum(seat.taken for seat in table.seats)
         if players < table.rules.seats[0]:
             raise GameError(
@@ -143,7 +154,7 @@ async def start(desk: Desk, game: str, token: str | None, *, request_id: str) ->
     return see(desk, changed.table, seat_of(changed.table, token))
 
 
-def _seated(desk: Desk, table: Table, number: int, seat: Seat) -> Course:
+def seated(desk: Desk, table: Table, number: int, seat: Seat) -> Course:
     """How the game goes on when somebody sits down there."""
     seats = list(table.seats)
     seats[number] = seat
@@ -155,15 +166,21 @@ def _seated(desk: Desk, table: Table, number: int, seat: Seat) -> Course:
     return Course(begun.table, (joined, *begun.events), begun.record)
 
 
-def _must_be_open(table: Table) -> None:
+def must_be_open(table: Table) -> None:
+    """Raises GAME_NOT_OPEN where the table does not wait for players."""
     if table.phase is not Phase.OPEN:
         text = f"the table does not wait for players: it is {table.phase}"
         raise GameError(GameReason.GAME_NOT_OPEN, text, {"state": table.phase})
 
 
+def free_seats(table: Table) -> list[int]:
+    """The seats that nobody has, in order. An open table has one: with its last seat the match begins."""
+    return [number for number, seat in enumerate(table.seats) if not seat.taken]
+
+
 def _free_seat(table: Table, wanted: int | None) -> int:
-    """The seat wanted, or the lowest free one. An open table has one: with its last seat the match begins."""
-    free = [number for number, seat in enumerate(table.seats) if not seat.taken]
+    """The seat wanted, or the lowest free one."""
+    free = free_seats(table)
     if wanted is None:
         return free[0]
     if wanted not in free:

@@ -61,6 +61,12 @@ class SeenTable:
     limit: TurnLimit | None
     deadline_ms: int | None
     """When the player to move is played for; None where no limit runs."""
+    code: str
+    """What a private table is found by; empty: it is public."""
+    spectators: bool
+    """Whether those who have no seat may look on."""
+    rematch: str
+    """The game that follows this one; empty: none, or it is not told here."""
     mark: bytes = b""
     """Tells this version from another of the same number; see `Batch.mark`. It is no secret."""
 
@@ -72,13 +78,18 @@ class SeenBatch:
     version: int
     time_ms: int
     events: tuple[TableEvent | Event, ...]
+    epoch: str
     mark: bytes = b""
     """As in SeenTable."""
 
 
-def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
-    """The table as the seat `viewer`, or a spectator (None), may see it."""
-    match = table.match
+def see(desk: Desk, table: Table, viewer: int | None, *, rematch: str = "") -> SeenTable:
+    """The table as the seat `viewer`, or a spectator (None), may see it.
+
+    Where no spectators are allowed, one sees of the match that there is one, and nothing else.
+    """
+    looks_on = viewer is not None or table.spectators
+    match, clock = (table.match, table.clock) if looks_on else (None, None)
     return SeenTable(
         viewer=viewer,
         game=table.game,
@@ -95,16 +106,19 @@ def see(desk: Desk, table: Table, viewer: int | None) -> SeenTable:
         commitment=hashlib.sha256(table.seeds[0]).digest() if table.seeds else None,
         entropy=match.entropy if match else b"",
         view=view(match, viewer) if match else None,
-        last_deal=table.last_deal,
+        last_deal=table.last_deal if looks_on else None,
         limit=table.limit,
-        deadline_ms=table.clock.due_ms if table.clock and not table.clock.thinking else None,
+        deadline_ms=clock.due_ms if clock and not clock.thinking else None,
+        code=table.code,
+        spectators=table.spectators,
+        rematch=rematch,
         mark=table.mark,
     )
 
 
-def see_batch(batch: Batch, viewer: int | None) -> SeenBatch:
-    """The batch as the seat `viewer`, or a spectator (None), may see it."""
-    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer), batch.mark)
+def see_batch(batch: Batch, viewer: int | None, epoch: str) -> SeenBatch:
+    """The batch, of a table of this epoch, as the seat `viewer`, or a spectator (None), may see it."""
+    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer), epoch, batch.mark)
 
 
 def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tuple[TableEvent | Event, ...]:

@@ -41,6 +41,9 @@ class CallRecord:
     game: str | None = None
     seat: int | None = None
     version: int | None = None
+    limit: str | None = None
+    api_key: str | None = None
+    """The name of the key, never the key."""
     trace_id: str | None = None
     """Of the trace that the call is a part of, 32 hex digits, if there is one."""
 
@@ -50,8 +53,8 @@ class CallRecord:
 
     def known(self) -> dict[str, str | int]:
         """What is known of it beyond what every call has."""
-        values = {"game": self.game, "seat": self.seat, "version": self.version, "reason": self.reason}
-        return {name: value for name, value in values.items() if value is not None}
+        names = ("api_key", "game", "seat", "version", "reason", "limit")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 @contextmanager
@@ -97,17 +100,22 @@ def recorded(
             _current.set(outer)
 
 
-def note(*, game: str | None = None, seat: int | None = None, version: int | None = None) -> None:
+def note(
+    *,
+    game: str | None = None,
+    seat: int | None = None,
+    version: int | None = None,
+    limit: str | None = None,
+    api_key: str | None = None,
+) -> None:
     """Adds what has become known to the line of the call that this code runs for. Outside of any, it does nothing."""
     record = _current.get()
     if record is None:
         return
-    if game is not None:
-        record.game = game
-    if seat is not None:
-        record.seat = seat
-    if version is not None:
-        record.version = version
+    news = {"game": game, "seat": seat, "version": version, "limit": limit, "api_key": api_key}
+    for name, value in news.items():
+        if value is not None:
+            setattr(record, name, value)
 
 
 def add_call(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:

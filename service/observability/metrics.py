@@ -1,6 +1,7 @@
 """Every metric of rummyd, and the port that shows them.
 
     calls, call_seconds, open_streams    what clients asked for         moved by `observability.calls`
+    limited                              what they had too much of      moved by `api`
     acts, bot_moves, timeouts            what happened at the tables    moved by `games`
     events_delivered, delivery_seconds   what watchers were told        moved by `games`
     ticks, tick_failures, due_lag_seconds  what fell due                moved by `clock` and `games`
@@ -50,6 +51,7 @@ __all__ = [
     "due_lag_seconds",
     "events_delivered",
     "every",
+    "limited",
     "loop_lag_seconds",
     "mark_dead",
     "of_workers",
@@ -77,6 +79,7 @@ call_seconds: Final = Histogram(
     ("method", "front"),
     buckets=_SECONDS,
 )
+limited: Final = Counter("rummyd_limited", "Calls refused for a limit, by its name.", ("limit",))
 open_streams: Final = Gauge(
     "rummyd_open_streams", "Server streams open now.", ("method", "front"), multiprocess_mode="livesum"
 )

@@ -20,7 +20,18 @@ from service.store.feed import Feed, FeedLimits, FeedLoad
 from service.store.history import History
 from service.store.link import Limits
 from service.store.listing import Page
-from service.store.outcome import Answered, Committed, Conflict, Created, Exists, Gone, Loaded, Request
+from service.store.outcome import (
+    Answered,
+    Chosen,
+    CodeTaken,
+    Committed,
+    Conflict,
+    Created,
+    Exists,
+    Gone,
+    Loaded,
+    Request,
+)
 from service.store.store import Options, Store
 from service.store.table import (
     Batch,
@@ -47,6 +58,8 @@ __all__ = [
     "BadCursor",
     "BadRecord",
     "Batch",
+    "Chosen",
+    "CodeTaken",
     "Committed",
     "Conflict",
     "Created",

@@ -8,8 +8,16 @@
     rummyd:{s7}:history:<id>   stream   one entry a version; its id is "<version>-0"
                                         batch     the batch that led to this version, encoded
     rummyd:{s7}:record:<id>    list     what a replay of the match needs, a line each (see `service.games.play`)
-    rummyd:{s7}:open           zset     the open tables of the shard, all of score 0, so that Redis keeps them in the
-                                        order of their names: "<time of creation, 13 digits of ms>:<id>"
+    rummyd:{s7}:code:<code>    string   <id> of the private table that has this code
+    rummyd:{s7}:open           zset     the public open tables of the shard, all of score 0, so that Redis keeps them in
+                                        the order of their names: "<time of creation, 13 digits of ms>:<id>"
+    rummyd:{s7}:alike:<likeness>
+                               zset     "<time of creation, 13 digits of ms>:<id>" of the public open tables of the
+                                        shard that are alike, the score the free seats
+    rummyd:{s7}:next:<likeness>
+                               string   <id> of the table that is created where none of this likeness is open
+    rummyd:{s7}:quick:<digest of a request id>
+                               string   "<fingerprint of its payload>:<id>" of the table at which it takes a seat
     rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
     rummyd:{s7}:pulse          string   the ms at which a server last looked what is due
     rummyd:{s7}:outages        zset     times in which none did, "<from>-<to>" in ms, the score the latter
@@ -17,8 +25,10 @@
 
 `rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
 every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The
-three keys of a game expire together, and each commit postpones that; entries of expired games in the two indexes are
-dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may see all.
+code of a private table is drawn so that it gives the game's shard; what servers agree on (`next`, `quick`) lies in the
+shard of its own name. The keys of a game expire together, and each commit postpones that; entries of expired games in
+the indexes are dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may
+see all.
 """
 
 from typing import Final
@@ -32,9 +42,9 @@ SHARDS: Final = 16
 """Fixed: another number would look for every game in the wrong place."""
 
 
-def shard_of(game: str) -> int:
-    """The shard of a game, by its id: 0 to `SHARDS` - 1."""
-    return crc32(game.encode()) % SHARDS
+def shard_of(name: str) -> int:
+    """The shard of a game by its id, or of another name: 0 to `SHARDS` - 1."""
+    return crc32(name.encode()) % SHARDS
 
 
 class DueKeys(msgspec.Struct, frozen=True):
@@ -51,7 +61,9 @@ class GameKeys(msgspec.Struct, frozen=True):
     game: str
     history: str
     record: str
+    code: str
     open: str
+    alike: str
     due: str
     feed: str
 
@@ -62,21 +74,39 @@ class Keys:
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
 
-    def of(self, game: str) -> GameKeys:
-        """The keys of a game, by its id."""
+    def of(self, game: str, *, code: str = "", likeness: str = "") -> GameKeys:
+        """The keys of a game, by its id, its code where it is private, and its likeness where it is public."""
         shard = shard_of(game)
         return GameKeys(
             game=self._key(shard, f"game:{game}"),
             history=self._key(shard, f"history:{game}"),
             record=self._key(shard, f"record:{game}"),
+            code=self._key(shard, f"code:{code}"),
             open=self._key(shard, "open"),
+            alike=self._key(shard, f"alike:{likeness}"),
             due=self._key(shard, "due"),
             feed=self._key(shard, f"feed:{game}"),
         )
 
+    def code(self, code: str) -> str:
+        """Where the game of a code is to be found."""
+        return self._key(shard_of(code), f"code:{code}")
+
     def open_shards(self) -> list[str]:
         """The index of open tables of every shard."""
         return [self._key(shard, "open") for shard in range(SHARDS)]
+
+    def alike_shards(self, likeness: str) -> list[str]:
+        """The index of open tables of a likeness, of every shard."""
+        return [self._key(shard, f"alike:{likeness}") for shard in range(SHARDS)]
+
+    def next(self, likeness: str) -> str:
+        """Where those who find no open table of a likeness agree on the one to create."""
+        return self._key(shard_of(likeness), f"next:{likeness}")
+
+    def quick(self, digest: str) -> str:
+        """Where the table of a request that may be at any is kept, by the digest of its id."""
+        return self._key(shard_of(digest), f"quick:{digest}")
 
     def due(self, shard: int) -> DueKeys:
         """Where a shard keeps what falls due."""

@@ -1,4 +1,4 @@
-"""The listing of open tables, across all shards."""
+"""The public tables that are open, across all shards: all of them, or of those that are alike the fullest."""
 
 import heapq
 import re
@@ -55,6 +55,37 @@ class Listing:
                 return Page(tuple(tables), "")
             cursor = members[-1]
         return Page(tuple(tables), cursor)
+
+    async def fullest_alike(self, likeness: str) -> str | None:
+        """The game of the open table of this likeness with the fewest free seats, then the oldest; None: there is none.
+
+        Two round trips, and two more for each entry of an expired table that it finds first, and drops.
+        """
+        keys = self._keys.alike_shards(likeness)
+
+        async def send() -> list[list[tuple[bytes, float]]]:
+            pipe = self._link.client.pipeline(transaction=False)
+            for key in keys:
+                pipe.zrange(key, 0, 0, withscores=True)
+            return cast(list[list[tuple[bytes, float]]], await pipe.execute())
+
+        while True:
+            firsts = await self._link.call("fullest", send)
+            found = [
+                (free, member.decode(), key) for key, first in zip(keys, firsts, strict=True) for member, free in first
+            ]
+            if not found:
+                return None
+            _, member, key = min(found)
+            game = member.partition(":")[2]
+            if await self.exists(game):
+                return game
+            await self._drop([(key, member)])
+
+    async def exists(self, game: str) -> bool:
+        """Whether there is such a game."""
+        key = self._keys.of(game).game
+        return await self._link.call("exists", lambda: self._link.client.exists(key)) > 0
 
     async def _members(self, limit: int, cursor: str) -> list[str]:
         """The first members below the cursor, across all shards, from the greatest down."""

@@ -4,7 +4,7 @@ import msgspec
 
 from service.store.table import Table
 
-__all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Request"]
+__all__ = ["Answered", "Chosen", "CodeTaken", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Request"]
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -18,6 +18,13 @@ class Answered(msgspec.Struct, frozen=True):
     """The request has made this version before; `same_payload`: it asked for the same then."""
 
     version: int
+    same_payload: bool
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """The game at which a request takes a seat; `same_payload`: it asked for the same when that was chosen."""
+
+    game: str
     same_payload: bool
 
 
@@ -48,6 +55,10 @@ class Conflict(msgspec.Struct, frozen=True):
 
 class Exists(msgspec.Struct, frozen=True):
     """A game of this id exists, and another request has created it."""
+
+
+class CodeTaken(msgspec.Struct, frozen=True):
+    """Another game has the code; nothing is created."""
 
 
 class Gone(msgspec.Struct, frozen=True):

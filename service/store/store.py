@@ -6,6 +6,7 @@ listing and the wake-up of those who watch, or nothing of it. Where replicas are
 it is made, but not confirmed: that is StoreUnavailable, and the request is answered when it comes again.
 """
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,21 +16,34 @@ import msgspec
 from msgspec.structs import replace
 
 from service.observability import metrics
+from service.store.agreement import Agreement
 from service.store.codec import decode_table, encode_batch, encode_table
 from service.store.due import Due, Look
 from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import Feed, FeedLimits
 from service.store.history import History, HistoryReader
-from service.store.keys import Keys
+from service.store.keys import Keys, shard_of
 from service.store.link import Limits, Link, open_link
 from service.store.listing import Listing, Page
-from service.store.outcome import Answered, Committed, Conflict, Created, Exists, Gone, Loaded, Request
+from service.store.outcome import (
+    Answered,
+    Chosen,
+    CodeTaken,
+    Committed,
+    Conflict,
+    Created,
+    Exists,
+    Gone,
+    Loaded,
+    Request,
+)
 from service.store.table import Batch, Phase, Table
 
 __all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
 
 COMMIT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
 CONFIRM: Final = Path(__file__).with_name("confirm.lua").read_text("utf-8")
+_NEXT_MS: Final = 60_000
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +72,7 @@ class Store:
         self._reader = reader
         self._listing = Listing(link, keys)
         self._due = Due(link, keys)
+        self._agreement = Agreement(link)
         self._commit = link.client.register_script(COMMIT)
         self._confirm = link.client.register_script(CONFIRM)
 
@@ -87,11 +102,16 @@ class Store:
 
     async def create(
         self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
-    ) -> Created | Answered | Exists:
-        """Store a new game at version 1. Where this request or another has created it before, nothing changes."""
+    ) -> Created | Answered | Exists | CodeTaken:
+        """Store a new game at version 1. Where this request or another has created it before, nothing changes.
+
+        A private table's code must lie in the game's shard (`keys.shard_of`).
+        """
+        if table.code and shard_of(table.code) != shard_of(table.game):
+            raise ValueError("the code lies in another shard than the game")
         outcome = await self._write(table, batch, request, (), due_ms)
         match outcome:
-            case Answered():
+            case Answered() | CodeTaken():
                 return outcome
             case Committed(stored):
                 return Created(stored)
@@ -114,7 +134,11 @@ class Store:
         there; `record` has lines to add to the game's record; `due_ms` is when something falls due next, in ms since
         1970 (None: nothing does). A request that has been answered before changes nothing, whatever the version.
         """
-        return await self._write(table, batch, request, record, due_ms)
+        match await self._write(table, batch, request, record, due_ms):
+            case CodeTaken():
+                raise AssertionError("a game that exists has its code already")
+            case outcome:
+                return outcome
 
     async def load(self, game: str, request: Request | None = None) -> Loaded | None:
         """The table of a game, and how the request was answered if it was; None where there is no such game.
@@ -130,6 +154,16 @@ class Store:
         if answered and self._link.replicas:
             await self._link.run("confirm", self._confirm, [key], [])
         return Loaded(decode_table(found[0]), answered)
+
+    async def exists(self, game: str) -> bool:
+        """Whether there is such a game."""
+        return await self._listing.exists(game)
+
+    async def find(self, code: str) -> str | None:
+        """The id of the private game that has this code; None where none has."""
+        key = self._keys.code(code)
+        found = cast(bytes | None, await self._link.call("find", lambda: self._link.client.get(key)))
+        return None if found is None else found.decode()
 
     async def history(self, game: str, after: int, limit: int) -> History | None:
         """At most `limit` ≥ 1 batches of versions above `after` ≥ 0, in order; None where there is no such game."""
@@ -148,6 +182,38 @@ class Store:
     async def open_tables(self, limit: int, cursor: str = "") -> Page:
         """At most `limit` ≥ 1 open tables, the newest first, from where the page before ended. Raises BadCursor."""
         return await self._listing.open_tables(limit, cursor)
+
+    async def fullest_alike(self, likeness: str) -> str | None:
+        """The public open game of this likeness with the fewest free seats, then the oldest, by its id; None: none."""
+        return await self._listing.fullest_alike(likeness)
+
+    async def next_alike(self, likeness: str, proposed: str, *, instead_of: str = "") -> str:
+        """The id of the game that all create who find none of this likeness open: the one proposed, if it is the first.
+
+        `instead_of` is one that was told here before, and that is known to be open no more.
+        """
+        lifetime_ms = min(_NEXT_MS, self.lifetime_ms(Phase.OPEN))  # no longer than the game, which is not to rise again
+        return await self._agreement.reach(self._keys.next(likeness), proposed, instead_of, lifetime_ms)
+
+    async def chosen(self, request: Request) -> Chosen | None:
+        """The game at which a request that may be at any takes a seat; None where none has been chosen.
+
+        It is told once the replicas that are waited for have it.
+        """
+        key = self._keys.quick(_digest(request))
+        value = await self._agreement.reached(key)
+        if value is not None and self._link.replicas:
+            value = await self._agreement.reach(key, value, "", self.lifetime_ms(Phase.PLAYING))
+        return None if value is None else _chosen(value, request)
+
+    async def choose(self, request: Request, game: str, *, instead_of: str = "") -> Chosen:
+        """Choose the game at which a request that may be at any takes a seat: this one, if it is the first.
+
+        `instead_of` is the one chosen before, which is known to have refused, and for good. Kept like a match.
+        """
+        value, old = (f"{request.fingerprint.hex()}:{name}" for name in (game, instead_of))
+        key, lifetime_ms = self._keys.quick(_digest(request)), self.lifetime_ms(Phase.PLAYING)
+        return _chosen(await self._agreement.reach(key, value, old, lifetime_ms), request)
 
     async def look(self, shard: int, now_ms: int, limit: int) -> Look:
         """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
@@ -171,10 +237,10 @@ class Store:
 
     async def _write(
         self, table: Table, batch: Batch, request: Request | None, record: Sequence[str], due_ms: int | None
-    ) -> Committed | Answered | Conflict | Gone:
+    ) -> Committed | Answered | Conflict | Gone | CodeTaken:
         if batch.version != table.version:
             raise ValueError(f"the batch is of version {batch.version}, the table of version {table.version}")
-        keys = self._keys.of(table.game)
+        keys = self._keys.of(table.game, code=table.code, likeness=table.likeness)
         before, mark = table.mark, os.urandom(8)
         table = replace(table, mark=mark)
         batch = replace(batch, mark=mark, before=before)
@@ -190,14 +256,16 @@ class Store:
             self.lifetime_ms(table.phase),
             self._options.history,
             self._listing.member(table),
-            int(table.phase is Phase.OPEN),
+            int(table.phase is Phase.OPEN and not table.code),
             table.game,
             "" if due_ms is None else due_ms,
             int(self._link.replicas > 0),
             before,
+            int(table.code != ""),
+            sum(not seat.taken for seat in table.seats) if table.phase is Phase.OPEN and table.likeness else "",
             *record,
         ]
-        names = [keys.game, keys.history, keys.open, keys.due, keys.record]
+        names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code, keys.alike]
         reply = cast(list[bytes], await self._link.run("commit", self._commit, names, arguments))
         return _outcome(reply, table, request)
 
@@ -206,12 +274,23 @@ def _field(request: Request) -> str:
     return f"request:{request.key}"
 
 
+def _digest(request: Request) -> str:
+    return hashlib.sha256(request.key.encode()).hexdigest()[:32]
+
+
+def _chosen(value: str, request: Request) -> Chosen:
+    fingerprint, _, game = value.partition(":")
+    return Chosen(game, fingerprint == request.fingerprint.hex())
+
+
 def _answered(value: bytes, request: Request) -> Answered:
     version, _, fingerprint = value.partition(b":")
     return Answered(int(version), fingerprint == request.fingerprint)
 
 
-def _outcome(reply: list[bytes], table: Table, request: Request | None) -> Committed | Answered | Conflict | Gone:
+def _outcome(
+    reply: list[bytes], table: Table, request: Request | None
+) -> Committed | Answered | Conflict | Gone | CodeTaken:
     """What the script's answer means."""
     match reply:
         case [b"committed"]:
@@ -223,4 +302,6 @@ def _outcome(reply: list[bytes], table: Table, request: Request | None) -> Commi
             return Conflict(decode_table(current))
         case [b"gone"]:
             return Gone()
+        case [b"code_taken"]:
+            return CodeTaken()
     raise StoreUnavailable(f"Redis: the commit script answered {reply[:1]!r}")

@@ -33,7 +33,7 @@ __all__ = [
     "differ",
 ]
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The form of the records below. Fields are added at the end only, with a default, and the number goes up each time."""
 
 
@@ -125,6 +125,12 @@ class Table(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Of the turn that is played; None where nothing falls due."""
     mark: bytes = b""
     """Drawn by the store for each commit; see `Batch.mark`."""
+    code: str = ""
+    """What a private table is found by; empty: it is public."""
+    likeness: str = ""
+    """What public tables that one may take for each other have in common; empty: nobody is led here."""
+    spectators: bool = True
+    """Whether those who have no seat may look on."""
 
 
 class SeatJoined(msgspec.Struct, frozen=True, array_like=True, tag="seat_joined"):

@@ -107,7 +107,9 @@ def _watched(watched: Watched, truth: Truth) -> Iterator[str]:
     if not isinstance(first, Game) or any(isinstance(other, Game) for other in others):
         yield f"{who} was not shown the table once, at the beginning"
         return
-    expected = [batch_to(see_batch(batch, watched.seat)) for batch in truth.batches if batch.version > first.version]
+    epoch = truth.table.epoch
+    later = [batch for batch in truth.batches if batch.version > first.version]
+    expected = [batch_to(see_batch(batch, watched.seat, epoch)) for batch in later]
     if others == expected:
         return
     versions = [told.version for told in others]
@@ -149,7 +151,7 @@ def _play(truth: Truth) -> Iterator[str]:
 
 
 def _told(batch: Batch, seat: int) -> list[object]:
-    return list(batch_to(see_batch(batch, seat)).events)
+    return list(batch_to(see_batch(batch, seat, "")).events)
 
 
 def _key(record: TableRecord, ask: Ask) -> str:

@@ -30,8 +30,17 @@ class AnyServer:
     async def create_game(self, request: pb.CreateGameRequest) -> Game:
         return await self._one().create_game(request)
 
+    async def find_game(self, request: pb.FindGameRequest) -> Game:
+        return await self._one().find_game(request)
+
     async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
         return await self._one().join_game(request)
+
+    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
+        return await self._one().quick_join(request)
+
+    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
+        return await self._one().rematch(request, token)
 
     async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
         return await self._one().get_game(request, token)
@@ -41,6 +50,9 @@ class AnyServer:
 
     async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
         return await self._one().list_legal_actions(request, token)
+
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        return await self._one().list_events(request, token)
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         async with aclosing(self._one().observe(request, token)) as stream:

@@ -20,7 +20,7 @@ from rummy.v1.view_pb2 import View
 
 from clients.api import Api, CallError
 from clients.demo.policy import choose
-from clients.retry import followed, retried
+from clients.retry import followed, polled, retried
 from tests.chaos.record import Ask, TableRecord, Watched
 
 PATIENCE_S = 60.0
@@ -65,15 +65,16 @@ class Hand:
             self._record.tokens.append(joined[0].token)
 
     async def watch(self, watched: Watched, begun: asyncio.Barrier) -> None:
-        """Follows the table to the end of its match, over as many streams as it takes."""
+        """Follows the table to the end of its match, over as many streams as it takes; the first seat polls."""
 
         def resumed(_after: int) -> None:
             watched.resumed += 1
 
         token = "" if watched.seat is None else self._record.tokens[watched.seat]
+        follow = polled if watched.seat == 0 else partial(followed, resumed=resumed)
         async with (
             asyncio.timeout(None) as deadline,
-            aclosing(followed(self._api, self._record.name, token, resumed=resumed, patience_s=PATIENCE_S)) as news,
+            aclosing(follow(self._api, self._record.name, token, patience_s=PATIENCE_S)) as news,
         ):
             async for item in news:
                 if not watched.told:

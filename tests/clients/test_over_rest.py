@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from rummy.v1 import game_service_pb2 as pb
 
 from clients.api import CallError
@@ -31,7 +32,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 
 @contextmanager
-def answering(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> Iterator[RestApi]:
+def answering(monkeypatch: pytest.MonkeyPatch, answer: Answer, api_key: str = "") -> Iterator[RestApi]:
     """A client whose server is `answer`."""
     client = httpx.AsyncClient
 
@@ -40,7 +41,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> Iterator[RestA
 
     with monkeypatch.context() as patched:
         patched.setattr(httpx, "AsyncClient", mocked)
-        yield RestApi("http://rummyd")
+        yield RestApi("http://rummyd", api_key)
 
 
 async def streamed(api: RestApi, **request: object) -> list[pb.ObserveResponse]:
@@ -134,6 +135,49 @@ async def test_errors(status: int, body: bytes, code: str, reason: str, monkeypa
             with pytest.raises(CallError) as raised:
                 await call
             assert (raised.value.code, raised.value.reason) == (code, reason)
+
+
+async def test_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait that a refusal asks for is told with it, to the millisecond."""
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.250s"}
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "LIMIT_EXCEEDED", "domain": "rummyd"}
+    error = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "too often", "details": [info, retry]}
+    with (
+        answering(monkeypatch, lambda _request: httpx.Response(429, json={"error": error})) as api,
+        pytest.raises(CallError) as raised,
+    ):
+        await api.get_game(pb.GetGameRequest(name="games/a"))
+    assert (raised.value.reason, raised.value.retry_s, raised.value.worth_a_retry) == ("LIMIT_EXCEEDED", 1.25, True)
+
+
+async def test_events_are_asked_for_by_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that waits has until then, and longer, before it counts as lost."""
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, json={"version": 4, "epoch": "e"})
+
+    with answering(monkeypatch, answer) as api:
+        request = pb.ListEventsRequest(name="games/a", after=4, epoch="e", wait=Duration(seconds=20))
+        assert (await api.list_events(request, "token")).version == 4
+    assert dict(asked[0].url.params) == {"after": "4", "epoch": "e", "wait": "20s"}
+    assert asked[0].headers["authorization"] == "Bearer token"
+    assert asked[0].extensions["timeout"]["read"] > 20
+
+
+async def test_tables_are_created_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that has an API key shows it when it creates a table, and at no other call."""
+    asked: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("x-api-key"))
+        return httpx.Response(200, json={})
+
+    with answering(monkeypatch, answer, api_key="k") as api:
+        await api.create_game(pb.CreateGameRequest())
+        await api.get_game(pb.GetGameRequest(name="games/a"))
+    assert asked == ["k", None]
 
 
 @pytest.mark.parametrize(

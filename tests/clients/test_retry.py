@@ -9,13 +9,14 @@ from rummy.v1.event_pb2 import EventBatch
 from rummy.v1.game_pb2 import Game
 
 from clients.api import CallError
-from clients.retry import followed, retried
+from clients.retry import followed, polled, retried
 
 GONE = CallError("UNAVAILABLE", "no way")
 CUT_OFF = CallError("CANCELLED", "the server ended")
 BUSY = CallError("ABORTED", "others came between", "CONTENTION")
 LATE = CallError("DEADLINE_EXCEEDED", "no answer in time")
 STALE = CallError("ABORTED", "another version", "VERSION_MISMATCH", {"current_version": "9"})
+TOO_LARGE = CallError("RESOURCE_EXHAUSTED", "Received message larger than max")
 REFUSED = CallError("FAILED_PRECONDITION", "not now", "NOT_YOUR_TURN")
 
 
@@ -49,12 +50,27 @@ class Streams:
             yield message
 
 
+class Pages:
+    """An api whose answers to ListEvents are written down."""
+
+    def __init__(self, *answers: pb.ListEventsResponse | CallError) -> None:
+        self._answers = list(answers)
+        self.asked: list[tuple[int, str, int, str]] = []
+
+    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
+        self.asked.append((request.after, request.epoch, request.wait.seconds, token))
+        answer = self._answers.pop(0)
+        if isinstance(answer, CallError):
+            raise answer
+        return answer
+
+
 def snapshot(version: int, epoch: str = "e") -> pb.ObserveResponse:
     return pb.ObserveResponse(snapshot=Game(version=version, epoch=epoch), mark=f"m{version}")
 
 
-def batch(version: int) -> pb.ObserveResponse:
-    return pb.ObserveResponse(batch=EventBatch(version=version), mark=f"m{version}")
+def batch(version: int, epoch: str = "e") -> pb.ObserveResponse:
+    return pb.ObserveResponse(batch=EventBatch(version=version, epoch=epoch), mark=f"m{version}")
 
 
 BEAT = pb.ObserveResponse(heartbeat=pb.ObserveResponse.Heartbeat(version=1))
@@ -68,7 +84,22 @@ async def test_a_call_is_sent_again(error: CallError) -> None:
     assert api.asked == ["one"] * 3
 
 
-@pytest.mark.parametrize("error", [STALE, REFUSED], ids=lambda error: error.reason)
+async def test_who_is_told_when_to_come_again_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a limit the next try comes when the server said, not sooner, and with the same request id."""
+    slept = list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("clients.retry.asyncio.sleep", sleep)
+    api = Scripted(CallError("RESOURCE_EXHAUSTED", "too often", "LIMIT_EXCEEDED", retry_s=7.5), GONE, "done")
+    assert await retried(partial(api.act, pb.ActRequest(request_id="one"))) == "done"
+    assert slept[0] == 7.5
+    assert slept[1] < 7.5
+    assert api.asked == ["one"] * 3
+
+
+@pytest.mark.parametrize("error", [STALE, REFUSED, TOO_LARGE], ids=lambda error: error.reason or error.code)
 async def test_a_refusal_stands(error: CallError) -> None:
     """A refusal is not tried again, nor is a call for a version that is over."""
     api = Scripted(error)
@@ -112,6 +143,20 @@ async def test_a_stream_that_is_refused() -> None:
         await _read(followed(api, "games/a"), seen)  # type: ignore[arg-type]
     assert [item.version for item in seen] == [1]
     assert len(api.asked) == 1
+
+
+async def test_a_table_is_polled_to_its_end() -> None:
+    """Each answer says where the next call goes on; one that is lost is asked for again, and the last ends it."""
+    api = Pages(
+        pb.ListEventsResponse(snapshot=Game(version=3), version=3, epoch="e"),
+        GONE,
+        pb.ListEventsResponse(version=3, epoch="e"),
+        pb.ListEventsResponse(batches=[EventBatch(version=4), EventBatch(version=5)], version=5, epoch="e", more=True),
+        pb.ListEventsResponse(batches=[EventBatch(version=6)], version=6, epoch="e", over=True),
+    )
+    assert [item.version async for item in polled(api, "games/a", "token", wait_s=7)] == [3, 4, 5, 6]  # type: ignore[arg-type]
+    assert [asked[:2] for asked in api.asked] == [(0, ""), (3, "e"), (3, "e"), (3, "e"), (5, "e")]
+    assert {asked[2:] for asked in api.asked} == {(7, "token")}
 
 
 async def _read(news: AsyncGenerator[Game | EventBatch], into: list[Game | EventBatch]) -> None:

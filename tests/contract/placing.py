@@ -16,7 +16,7 @@ from schemathesis.schemas import APIOperation
 from tests.e2e.live import LONGEST_S
 
 SERVER = "RUMMYD_TEST_REST"
-OVER = ("finished", "abandoned")
+OVER = ("finished", "abandoned", "closed")
 STATES = ("open", "playing", *OVER, "unknown")
 PRESETS = ("basic", "rummy500", "pool500", "pool300", "pool500-cutthroat")
 AnyCase = Case[APIOperation[Any, Any, Any, Any]]
@@ -37,25 +37,27 @@ class Tables:
             parameters["ruleSet"] = self._chance.choice([*PRESETS, parameters["ruleSet"]])
         if not re.fullmatch("[a-z0-9]{1,40}", str(parameters.get("game"))):
             return
-        # A stream of a table where play goes on has no end.
-        state = self._chance.choice((*OVER, "unknown") if case.path.endswith(":observe") else STATES)
+        # A stream of a table where play goes on has no end, and a wait there only that of its time.
+        lasting = case.path.endswith(":observe") or "wait" in case.query
+        state = self._chance.choice((*OVER, "unknown") if lasting else STATES)
         game, token = self._lasting[state] if case.method == "GET" else self._new(state)
         parameters["game"] = game
         if self._chance.random() < 0.8 and "Authorization" not in case.headers:
             case.headers["Authorization"] = f"Bearer {token}"
 
     def _new(self, state: str) -> tuple[str, str]:
-        """A new table's id and the token of its first seat."""
+        """A new table's id and the token of its first seat. A `closed` one is finished, and keeps spectators away."""
         if state == "unknown":
             return "nowhere", "rst_nobody"
         rules = {"preset": "basic", "roundLimit": 1, "jokers": 2}
-        name = self._post("games", {"seatCount": 2, "ruleSet": rules})["name"]
+        spectators = "SPECTATORS_NOT_ALLOWED" if state == "closed" else "SPECTATORS_ALLOWED"
+        name = self._post("games", {"seatCount": 2, "ruleSet": rules, "spectators": spectators})["name"]
         joins = 1 if state == "open" else 2
         tokens = [self._post(f"{name}:join", {"displayName": "Ann"})["token"] for _ in range(joins)]
         if state == "abandoned":
             for token in tokens:
                 self._post(f"{name}:leave", {}, token)
-        for token in tokens if state == "finished" else ():
+        for token in tokens if state in {"finished", "closed"} else ():
             hand = self._post(f"{name}:act", {"actions": [{"draw": {}}]}, token)["view"]["hand"]
             self._post(f"{name}:act", {"actions": [{"discard": {"card": hand[0]}}]}, token)
         return name.removeprefix("games/"), tokens[0]

@@ -101,7 +101,10 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
         generic.call(GAMES, "Act", {"name": name, "actions": [discard]}, token)
     assert generic.call(GAMES, "GetGame", {"name": name})["state"] == "STATE_FINISHED"
     assert generic.call(GAMES, "Observe", {"name": name})["snapshot"]["name"] == name
+    assert generic.call(GAMES, "ListEvents", {"name": name, "after": 1, "pageSize": 1})["more"]
     assert generic.call(GAMES, "GetReplay", {"name": name})["seats"] == 2
+    again = generic.call(GAMES, "Rematch", {"name": name}, tokens[0])
+    assert generic.call(GAMES, "GetGame", {"name": name}, tokens[1])["rematch"] == again["game"]["name"]
     waiting, tokens = table(generic, players=1)
     assert waiting in {game["name"] for game in generic.call(GAMES, "ListGames", {})["games"]}
     generic.call(GAMES, "JoinGame", {"name": waiting, "displayName": "Bob"})
@@ -118,6 +121,10 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
         "bank": "0s",
         "misses": 2,
     }
+    quick = {"game": {"seatCount": 2, "displayName": "Quick"}, "displayName": "Ann"}
+    assert generic.call(GAMES, "QuickJoin", quick)["game"]["displayName"] == "Quick"
+    private = generic.call(GAMES, "CreateGame", {"game": {"seatCount": 2, "visibility": "VISIBILITY_PRIVATE"}})
+    assert generic.call(GAMES, "FindGame", {"code": private["joinCode"].lower()}) == private
     assert len(generic.call(RULE_SETS, "ListRuleSets", {})["ruleSets"]) == 5
     assert generic.call(RULE_SETS, "GetRuleSet", {"name": "ruleSets/pool500"})["jokers"] == 2
     assert generic.call(RULE_SETS, "CheckRuleSet", {"ruleSet": {"preset": "basic", "deals": 0}})["faults"]
@@ -138,6 +145,8 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
     given_up, leavers = table(generic)
     for leaver in leavers:
         generic.call(GAMES, "LeaveGame", {"name": given_up}, leaver)
+    closed = {"seatCount": 2, "spectators": "SPECTATORS_NOT_ALLOWED"}
+    closed_name = generic.call(GAMES, "CreateGame", {"game": closed})["name"]
 
     def act(*actions: dict[str, Any], at: str = name, token: str = tokens[0], **more: object) -> Failure:
         return generic.refusal(GAMES, "Act", {"name": at, "actions": list(actions), **more}, token)
@@ -167,9 +176,18 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
             {"players": "1", "least": "2"},
         ),
         (generic.refusal(GAMES, "LeaveGame", {"name": given_up}, leavers[0]), "UNAUTHENTICATED", "TOKEN_INVALID", {}),
+        (generic.refusal(GAMES, "Rematch", {"name": name}, tokens[0]), "FAILED_PRECONDITION", "GAME_NOT_OVER", {}),
         (generic.refusal(GAMES, "GetReplay", {"name": name}), "FAILED_PRECONDITION", "GAME_NOT_OVER", {}),
+        (
+            generic.refusal(GAMES, "Observe", {"name": closed_name}),
+            "PERMISSION_DENIED",
+            "SPECTATORS_NOT_ALLOWED",
+            {},
+        ),
+        (generic.refusal(GAMES, "FindGame", {"code": "ZZZ ZZZ"}), "NOT_FOUND", "CODE_NOT_FOUND", {}),
         (generic.refusal(GAMES, "ListGames", {"pageToken": "?"}), "INVALID_ARGUMENT", "INVALID_PAGE_TOKEN", {}),
         (generic.refusal(GAMES, "Observe", {"name": name, "after": -1}), "INVALID_ARGUMENT", "INVALID_FIELD", {}),
+        (generic.refusal(GAMES, "ListEvents", {"name": name, "wait": "31s"}), "INVALID_ARGUMENT", "INVALID_FIELD", {}),
         (generic.refusal(RULE_SETS, "GetRuleSet", {"name": "ruleSets/whist"}), "NOT_FOUND", "RULE_SET_NOT_FOUND", {}),
     ]
     for failure, code, reason, metadata in refusals:
@@ -192,6 +210,7 @@ SENSE: tuple[Message, ...] = (
         expected_version=3,
     ),
     game_service_pb2.ObserveRequest(name="games/nowhere", after=3, epoch="0a"),
+    game_service_pb2.ListEventsRequest(name="games/nowhere", after=3, epoch="0a", page_size=7),
     rule_set_service_pb2.CheckRuleSetRequest(rule_set=rule_set_pb2.RuleSet(preset="basic", jokers=2), seat_count=3),
 )
 
@@ -280,6 +299,14 @@ BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
         game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2, display_name="x" * 81)),
         ("game.display_name",),
     ),
+    "no code": (game_service_pb2.FindGameRequest(code="K7M2Q0"), ("code",)),
+    "quick, private": (
+        game_service_pb2.QuickJoinRequest(
+            game=game_pb2.Game(seat_count=2, visibility=game_pb2.Game.VISIBILITY_PRIVATE), display_name="Ann"
+        ),
+        ("game.visibility",),
+    ),
+    "quick and bad": (game_service_pb2.QuickJoinRequest(entropy="ä"), ("game", "display_name", "entropy")),
     "no name": (game_service_pb2.GetGameRequest(name="games/A"), ("name",)),
     "nobody": (game_service_pb2.JoinGameRequest(name="games/a", seat=8), ("display_name", "seat")),
     "no action": (act(), ("actions",)),

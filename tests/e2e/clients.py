@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import grpc
 import httpx
 from google.protobuf import json_format
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from rummy.v1 import game_service_pb2 as pb
@@ -49,6 +50,8 @@ class Failure(Exception):
     metadata: Mapping[str, str] = field(default_factory=dict)
     fields: tuple[tuple[str, str], ...] = ()
     """Path and reason of each bad field."""
+    retry_s: float = 0.0
+    """Seconds after which the server wants to be asked again, if it says so."""
 
     def __str__(self) -> str:
         return f"{self.code} {self.reason}: {self.text} {dict(self.metadata)} {self.fields}"
@@ -98,6 +101,8 @@ class Client(ABC):
         self.heard: list[Heard] = []
         self.patient = False
         """Whether what may be tried again is, as clients should: while a server is away."""
+        self.headers: dict[str, str] = {}
+        """What else goes with each call, by names in lower case."""
 
     async def create(self, game: Game, request_id: str = "") -> Game:
         """CreateGame."""
@@ -106,6 +111,10 @@ class Client(ABC):
     async def get(self, name: str) -> Game:
         """GetGame."""
         return await self.ask(pb.GetGameRequest(name=name), Game)
+
+    async def find(self, code: str) -> Game:
+        """FindGame."""
+        return await self.ask(pb.FindGameRequest(code=code), Game)
 
     async def games(self, page_size: int = 0, page_token: str = "") -> pb.ListGamesResponse:
         """ListGames."""
@@ -118,6 +127,21 @@ class Client(ABC):
         """JoinGame; the token is this client's from now on."""
         request = pb.JoinGameRequest(name=name, display_name=display_name, seat=seat, request_id=request_id)
         joined = await self.ask(request, pb.JoinGameResponse)
+        self.token = joined.token
+        return joined
+
+    async def quick_join(
+        self, game: Game, display_name: str = "Somebody", *, request_id: str = ""
+    ) -> pb.JoinGameResponse:
+        """QuickJoin; the token is this client's from now on."""
+        request = pb.QuickJoinRequest(game=game, display_name=display_name, request_id=request_id)
+        joined = await self.ask(request, pb.JoinGameResponse)
+        self.token = joined.token
+        return joined
+
+    async def rematch(self, name: str, request_id: str = "") -> pb.JoinGameResponse:
+        """Rematch; the token is this client's from now on."""
+        joined = await self.ask(pb.RematchRequest(name=name, request_id=request_id), pb.JoinGameResponse)
         self.token = joined.token
         return joined
 
@@ -172,6 +196,14 @@ class Client(ABC):
     async def check(self, rule_set: RuleSet) -> rules_pb.CheckRuleSetResponse:
         """CheckRuleSet."""
         return await self.ask(rules_pb.CheckRuleSetRequest(rule_set=rule_set), rules_pb.CheckRuleSetResponse)
+
+    async def events(
+        self, name: str, *, after: int = 0, epoch: str = "", page_size: int = 0, wait_s: int = 0
+    ) -> pb.ListEventsResponse:
+        """ListEvents."""
+        wait = Duration(seconds=wait_s) if wait_s else None
+        request = pb.ListEventsRequest(name=name, after=after, epoch=epoch, page_size=page_size, wait=wait)
+        return await self.ask(request, pb.ListEventsResponse)
 
     @asynccontextmanager
     async def observe(self, name: str, *, after: int = 0, epoch: str = "") -> AsyncIterator[Stream]:
@@ -260,7 +292,7 @@ class GrpcClient(Client):
             stream.cancel()
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
-        return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+        return (*self.headers.items(), *((("authorization", f"Bearer {self.token}"),) if self.token else ()))
 
     def _failure(self, error: grpc.aio.AioRpcError) -> Exception:
         self._hear_call((error.details() or "").encode(), error.initial_metadata(), error.trailing_metadata())
@@ -290,6 +322,8 @@ class RestClient(Client):
         """What the next stream resumes by, if anything: as a browser does."""
         self.last_status = 0
         """The HTTP status of the last answer."""
+        self.last_retry_after = ""
+        """The header of the last answer that says when to come again."""
         self.answers: list[tuple[str, bytes]] = []
         """Each answer, and each event of a stream, as JSON, with the name of its message (`Error` for an error)."""
         self._http = httpx.AsyncClient(base_url=server.rest, timeout=LONGEST_S, trust_env=False, verify=_NO_TLS)
@@ -357,7 +391,7 @@ class RestClient(Client):
         verb, path = _PATHS[method]
         values: dict[str, Any] = json_format.MessageToDict(request)
         path = path.replace("NAME", values.pop("name", ""))
-        headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        headers = self.headers | ({"authorization": f"Bearer {self.token}"} if self.token else {})
         if verb == "GET":
             return self._http.build_request(verb, path, params=values, headers=headers)
         if method == "CreateGame":
@@ -367,6 +401,7 @@ class RestClient(Client):
 
     def _hear_call(self, response: httpx.Response) -> None:
         self.last_status = response.status_code
+        self.last_retry_after = response.headers.get("retry-after", "")
         self.hear(b"\n".join(name + b": " + value for name, value in response.headers.raw))
 
 
@@ -376,16 +411,20 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _PATHS = {
     "CreateGame": ("POST", "/v1/games"),
     "GetGame": ("GET", "/v1/NAME"),
+    "FindGame": ("GET", "/v1/games:find"),
     "ListGames": ("GET", "/v1/games"),
     "JoinGame": ("POST", "/v1/NAME:join"),
+    "QuickJoin": ("POST", "/v1/games:quickJoin"),
     "AddBot": ("POST", "/v1/NAME:addBot"),
     "ResumeSeat": ("POST", "/v1/NAME:resumeSeat"),
     "LeaveGame": ("POST", "/v1/NAME:leave"),
+    "Rematch": ("POST", "/v1/NAME:rematch"),
     "StartGame": ("POST", "/v1/NAME:start"),
     "Act": ("POST", "/v1/NAME:act"),
     "ListLegalActions": ("GET", "/v1/NAME:legalActions"),
     "GetReplay": ("GET", "/v1/NAME/replay"),
     "Observe": ("GET", "/v1/NAME:observe"),
+    "ListEvents": ("GET", "/v1/NAME/events"),
     "ListRuleSets": ("GET", "/v1/ruleSets"),
     "GetRuleSet": ("GET", "/v1/NAME"),
     "CheckRuleSet": ("POST", "/v1/ruleSets:check"),
@@ -406,11 +445,13 @@ def failure_of(code: str, text: str, details: Iterable[Any]) -> Failure:
     assert first.Unpack(info)
     assert info.domain == DOMAIN
     fields: list[tuple[str, str]] = []
+    retry = error_details_pb2.RetryInfo()
     for detail in rest:
         bad = error_details_pb2.BadRequest()
-        assert detail.Unpack(bad)
+        assert detail.Unpack(bad) or detail.Unpack(retry)
         fields += [(violation.field, violation.reason) for violation in bad.field_violations]
-    return Failure(code, info.reason, text, dict(info.metadata), tuple(fields))
+    retry_s = retry.retry_delay.ToMilliseconds() / 1000
+    return Failure(code, info.reason, text, dict(info.metadata), tuple(fields), retry_s)
 
 
 def failure_in(body: bytes, http_status: int | None = None) -> Failure:

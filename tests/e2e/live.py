@@ -19,6 +19,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+UNLIMITED = {
+    f"RUMMYD_LIMIT_{name}": "0"
+    for name in (
+        "CALLS_PER_SECOND",
+        "ACTS_PER_SECOND",
+        "TABLES_PER_MINUTE",
+        "FAILURES_PER_MINUTE",
+        "STREAMS_PER_CALLER",
+        "WATCHERS_PER_TABLE",
+    )
+}
 ROOT = Path(__file__).parents[2]
 LONGEST_S = 60.0
 """What hangs for so long, on a machine however busy, fails its test."""
@@ -28,14 +39,15 @@ class Rummyd:
     """One server. Left, it is killed if it still runs, and what it logged as an error fails the test.
 
     `folder` gets its log. Without `redis_url` it has an embedded server of its own, thrown away. `flags` are further
-    ones of its own, such as `--heartbeat-seconds 0.2`.
+    ones of its own, such as `--heartbeat-seconds 0.2`. All its clients have one address, and far more to do than any
+    client has: it has no limits but those among its flags.
     """
 
     def __init__(self, folder: Path, *flags: str, redis_url: str | None = None, **variables: str) -> None:
         self._log = folder / "rummyd.log"
         self._flags = ["--log-format", "json", *([] if redis_url else ["--embedded", "--throw-away"]), *flags]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("RUMMYD_")}
-        self._environment = inherited | variables | ({"RUMMYD_REDIS_URL": redis_url} if redis_url else {})
+        self._environment = inherited | UNLIMITED | variables | ({"RUMMYD_REDIS_URL": redis_url} if redis_url else {})
         self._process: subprocess.Popen[str] | None = None
         self._ports: Sequence[str] = ("0", "0", "0")
         self.grpc = self.rest = self.metrics = ""

@@ -1,17 +1,19 @@
 """Servers that are killed in the middle of a match: nothing that was answered is lost, and the match goes on."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 from rummy.v1.game_pb2 import Game
+from rummy.v1.game_service_pb2 import JoinGameResponse
 
 from service.embedded import EmbeddedRedis
 from tests.e2e.clients import Client
 from tests.e2e.conftest import Start
 from tests.e2e.live import LONGEST_S, Rummyd
-from tests.e2e.players import Match, Watcher, client_of, game_of, watching
+from tests.e2e.players import Match, Watcher, client_of, game_of, new_id, watching
 
 LONG = game_of(4, deals=3)
 FRONTS = ("grpc", "rest")
@@ -27,7 +29,7 @@ class Company:
     async def gather(self, game: Game) -> None:
         """Sits down at a new table, and begins to watch it from every server over each front."""
         players = [
-            await self._client(self._servers[seat % len(self._servers)], FRONTS[seat // 2 % 2])
+            await self.client(self._servers[seat % len(self._servers)], FRONTS[seat // 2 % 2])
             for seat in range(game.seat_count)
         ]
         name = (await players[0].create(game)).name
@@ -35,7 +37,7 @@ class Company:
             await player.join(name)
         self.match = Match(name, players)
         self.watchers = [
-            await self._stack.enter_async_context(watching(await self._client(server, front), name, patient=True))
+            await self._stack.enter_async_context(watching(await self.client(server, front), name, patient=True))
             for server in self._servers
             for front in FRONTS
         ]
@@ -69,7 +71,8 @@ class Company:
                 assert not playing.done(), "the match was over before the accident"
                 await asyncio.sleep(0.01)
 
-    async def _client(self, server: Rummyd, front: str) -> Client:
+    async def client(self, server: Rummyd, front: str) -> Client:
+        """Somebody who keeps at it while a server is away."""
         client = await self._stack.enter_async_context(client_of(server, front))
         client.patient = True
         return client
@@ -141,3 +144,41 @@ async def test_servers_share_the_tables(start: Start, embedded_redis: EmbeddedRe
         await company.play_through(crash)
         await company.check()
         assert resumed(company.watchers[:2]) == [0, 0]
+
+
+async def test_killed_servers_give_nobody_two_seats(start: Start, embedded_redis: EmbeddedRedis) -> None:
+    """While servers are killed a crowd joins at once, again and again: one seat a call, and no table too many."""
+    servers = [start(redis_url=embedded_redis.url) for _ in range(2)]
+    wanted, rounds = game_of(4, deals=2), 12
+    seats: list[JoinGameResponse] = []
+
+    async def keep_joining(client: Client, other: Client) -> None:
+        for _ in range(rounds):
+            request_id = new_id()
+            seat = await client.quick_join(wanted, request_id=request_id)
+            again = await other.quick_join(wanted, request_id=request_id)
+            assert (again.game.name, again.token) == (seat.game.name, seat.token)
+            seats.append(seat)
+
+    async def crash(server: Rummyd) -> None:
+        enough = len(seats) + 40
+        async with asyncio.timeout(LONGEST_S):
+            while len(seats) < enough:
+                assert not joining.done(), "all were seated before the accident"
+                await asyncio.sleep(0.01)
+        await asyncio.to_thread(server.kill)
+        await asyncio.to_thread(server.start)
+
+    async with AsyncExitStack() as stack:
+        company = Company(stack, servers)
+        crowd = [await company.client(servers[number % 2], FRONTS[number // 2 % 2]) for number in range(20)]
+        joining = asyncio.gather(*(keep_joining(*crowd[number : number + 2]) for number in range(0, 20, 2)))
+        for server in servers:
+            await crash(server)
+        await joining
+        tables = Counter(seat.game.name for seat in seats)
+        assert set(tables.values()) == {4}
+        assert len(tables) == 10 * rounds // 4
+        assert len({seat.token for seat in seats}) == len(seats)
+        spectator = await company.client(servers[0], "grpc")
+        assert not (await spectator.games(100)).games

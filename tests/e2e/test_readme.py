@@ -52,7 +52,11 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     said = run(
         ["sh", "-eu"], "\necho ----\n".join(programs).replace("match.json", str(tmp_path / "match.json")), rummyd
     )
-    played, ruled, replayed, watched = said.split("----\n")
+    played, ruled, met, replayed, watched = said.split("----\n")
+    token, found, again = met.splitlines()
+    assert token.startswith("rst_")
+    assert json.loads(found)["visibility"] == "VISIBILITY_PRIVATE"
+    assert (json.loads(again)["seat"], json.loads(again)["game"]["state"]) == (0, "STATE_OPEN")
     assert "match.json: " in replayed
     assert re.match(r'"result":\{"winners":\[.*\],"scores":\[\d+,\d+\]', played)
     presets, checked, created = _documents(ruled)
@@ -62,6 +66,7 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     assert created["state"] == "STATE_OPEN"
     assert watched.count("event: end") == 2
     assert watched.startswith("retry: ")
+    assert watched.rstrip().endswith('"more":false,"over":true}')
     assert "event: snapshot" in watched
 
 
@@ -105,7 +110,17 @@ def test_numbers() -> None:
     usual, guide = Settings(), " ".join((ROOT / "docs" / "api.md").read_text().split())
     assert f"the last {usual.history_length} versions of a table" in guide
     assert f"after every {usual.heartbeat_seconds:g} seconds of silence" in guide
-    assert f"a body above {usual.max_request_bytes // 1024} KiB" in guide
+    assert f"A request may have {usual.max_request_bytes // 1024} KiB" in guide
+    burst = usual.limit_burst_seconds
+    for limit, said in {
+        "calls_per_second": f"{usual.limit_calls_per_second:g}, and {usual.limit_calls_per_second * burst:g} at once",
+        "acts_per_second": f"{usual.limit_acts_per_second:g}, and {usual.limit_acts_per_second * burst:g} at once",
+        "tables_per_minute": f"{usual.limit_tables_per_minute:g}, as many at once",
+        "failures_per_minute": f"{usual.limit_failures_per_minute:g}",
+        "streams_per_caller": f"{usual.limit_streams_per_caller}",
+        "watchers_per_table": f"{usual.limit_watchers_per_table}",
+    }.items():
+        assert f"| `{limit}` | {said} |" in guide
 
 
 def test_tables() -> None:

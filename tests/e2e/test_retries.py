@@ -107,6 +107,44 @@ async def test_joining_again_takes_no_seat(world: World) -> None:
     assert len(await history(world.ann, begun)) == 2
 
 
+async def test_a_quick_join_again_takes_no_seat(world: World) -> None:
+    """QuickJoin with the same request id gives the same seat and token, wherever that is, also when it has begun."""
+    request_id, game = new_id(), game_of(2, deals=41)
+    first = await world.ann.quick_join(game, "Ann", request_id=request_id)
+    for client in world.clients:
+        again = await client.quick_join(game, "Ann", request_id=request_id)
+        assert (again.seat, again.token, again.game) == (first.seat, first.token, first.game)
+        for refused in (
+            await refusal(client.quick_join(game, "Bob", request_id=request_id)),
+            await refusal(client.quick_join(game_of(2, deals=42), "Ann", request_id=request_id)),
+        ):
+            assert (refused.code, refused.reason) == ("ALREADY_EXISTS", "REQUEST_ID_REUSED")
+    begun = (await world.clients[1].quick_join(game, "Bob")).game
+    assert (begun.name, begun.state) == (first.game.name, Game.STATE_PLAYING)
+    for client in world.clients:
+        again = await client.quick_join(game, "Ann", request_id=request_id.upper())
+        assert (again.seat, again.token, again.game.version) == (first.seat, first.token, begun.version)
+
+
+async def test_a_rematch_again_takes_no_seat(world: World) -> None:
+    """Rematch with the same request id gives the same seat and token at the same table, from any server."""
+    name = (await world.ann.create(game_of(2, roundLimit=1))).name
+    tokens = [(await client.join(name)).token for client in world.clients[:2]]
+    await Match(name, world.clients[:2]).play()
+    request_id = new_id()
+    first = await world.clients[1].rematch(name, request_id)
+    for client in world.all_as(tokens[1]):
+        again = await client.rematch(name, request_id)
+        assert (again.seat, again.token, again.game) == (1, first.token, first.game)
+        client.token = tokens[1]
+    world.ann.token = tokens[0]
+    begun = await world.ann.rematch(name, request_id)
+    assert (begun.seat, begun.game.name, begun.game.state) == (0, first.game.name, Game.STATE_PLAYING)
+    for client in world.all_as(tokens[1]):
+        again = await client.rematch(name, request_id)
+        assert (again.seat, again.token, again.game.version) == (1, first.token, begun.game.version)
+
+
 async def test_starting_again_starts_nothing(world: World) -> None:
     """StartGame with the same request id answers as the first did; with a new one the match has begun."""
     name, request_id = (await world.ann.create(game_of(4))).name, new_id()

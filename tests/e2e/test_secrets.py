@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 
 import httpx
@@ -77,6 +77,49 @@ async def test_no_secret_is_told(talkative: Rummyd, redis_url: str, preset: str)
         assert not [form for form in forms(secret) if form in said]
 
 
+async def test_closed_tables_tell_spectators_nothing(talkative: Rummyd, redis_url: str) -> None:
+    """Where spectators are kept away no card is in any byte that they hear, nor where the players meet again."""
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(client_of(talkative, front)) for front in ("grpc", "rest") * 2]
+        players, strangers = clients[:2], clients[2:]
+        wanted = game_of(2, "basic", jokers=2, roundLimit=4)
+        wanted.visibility, wanted.spectators = wanted.VISIBILITY_PRIVATE, wanted.SPECTATORS_NOT_ALLOWED
+        game = await players[0].create(wanted)
+        for player in players:
+            await player.join(game.name)
+        table = await stored(redis_url, game.name)
+        match = Match(game.name, players)
+        view = (await players[0].get(game.name)).view
+        while view.HasField("turn"):
+            view = await match.play(3)
+            for client in strangers:
+                assert (await client.find(game.join_code)).name == game.name
+                await pry(client, game.name, [client.get(game.name), client.replay(game.name), client.legal(game.name)])
+        again = await players[0].rematch(game.name)
+        for client in strangers:
+            await pry(client, game.name, [client.get(game.name), client.replay(game.name), client.rematch(game.name)])
+            heard = b"\n".join(data for _, data in client.heard)
+            assert game.name.encode() in heard
+            assert not CARD.findall(heard.decode("latin-1"))
+            assert not [text for text in (again.game.name, again.game.join_code, again.token) if text.encode() in heard]
+            for secret in (table.secret, *(seat.token_hash for seat in table.seats)):
+                assert_unheard(forms(secret), client.heard)
+        said = "\n".join(talkative.log())
+        assert game.name in said
+        assert not [word for word in (game.join_code, again.game.join_code, again.token) if word in said]
+
+
+async def pry(client: Client, name: str, calls: Sequence[Awaitable[object]]) -> None:
+    """Makes the calls, allowed or not, and tries to watch."""
+    for call in calls:
+        with suppress(Failure):
+            await call
+    for after in (0, 1):
+        with pytest.raises(Failure, match="SPECTATORS_NOT_ALLOWED"):
+            async with client.observe(name, after=after) as stream:
+                await stream.next()
+
+
 async def play_and_pry(match: Match, strangers: Sequence[Client]) -> None:
     """Plays a match to its end, while everybody asks for all that they may and may not ask for."""
     view = (await match.players[0].get(match.name)).view
@@ -90,6 +133,9 @@ async def play_and_pry(match: Match, strangers: Sequence[Client]) -> None:
                 client.act(match.name, [DRAW], validate_only=True),
                 client.act(match.name, [DRAW, DRAW]),
                 client.replay(match.name),
+                client.rematch(match.name) if client in strangers else client.find("ZZZ ZZZ"),
+                client.events(match.name, after=1),
+                client.events(match.name, after=max(1, view.version - 5)),
                 client.start(match.name),
                 client.join(match.name) if client in strangers else client.get(match.name),
             ):

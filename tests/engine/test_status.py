@@ -37,6 +37,8 @@ def test_a_fresh_deal_has_nothing_wrong() -> None:
         ({"phase": Phase.MATCH_OVER, "result": RESULT}, "no result of the match"),
         ({"match": MatchResult((0,), (2, -1))}, "paid and what is received"),
         ({"round": 0}, "round 0"),
+        ({"deal": 0}, "deal 0"),
+        ({"rules": rules_of(jokers=1)}, "0 of JK, where the pack has 1"),
         ({"last_discards": read_cards("9C 9D")}, "gone out by a discard"),
         ({"melds": (meld(rules_of(), "2C 3C 4C", 0),)}, "nobody has knocked"),
         ({"melds": (Meld(MeldKind.RUN, read_cards("2C 3C 4C"), b"\0\0\0", 0, 3),)}, "is no run from 3"),

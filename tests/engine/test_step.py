@@ -7,7 +7,7 @@ from engine.actions import Action, Discard, Draw, LayDown, Pass, Take
 from engine.errors import BadRequest, BadRules, Misfit, Reason, Refused
 from engine.events import DealEnded, Discarded, Drew, Event, HandVoided, StockRenewed, TurnStarted
 from engine.legal import check, is_legal, legal_actions
-from engine.notation import read_action, write_action, write_position
+from engine.notation import read_action, read_cards, write_action, write_position
 from engine.presets import PRESETS
 from engine.rules import Foul, RuleSet
 from engine.shuffle import SEED_SIZE
@@ -146,6 +146,15 @@ def test_a_request_ends_with_its_turn() -> None:
     with pytest.raises(Refused) as refused:
         play(state, 0, [read_action("discard 7C"), read_action("draw")])
     assert (refused.value.reason, refused.value.index) == (Reason.NOT_YOUR_TURN, 1)
+    assert str(refused.value.text) == "the turn ends with the action before"
+
+
+@pytest.mark.clause("G4")
+def test_a_request_goes_on_with_the_own_next_turn() -> None:
+    """A seat that alone plays on may go on in the same request: the next turn is its own."""
+    state = position(rules_of("pool500"), ["7C 2C", "9C"], stock="3C 4C", round=2, voided=(1,))
+    played = play(state, 0, [read_action("discard 7C"), read_action("draw")])
+    assert (played.accepted, played.state.phase, played.state.turn) == (2, Phase.PLAY, 0)
 
 
 @pytest.mark.clause("G3")
@@ -254,6 +263,16 @@ def test_a_draw_gives_as_many_cards_as_can_be_had() -> None:
     state = position(rules, ["7C", "9C"], phase=Phase.DRAW, round=1, stock="2C", pile="4C")
     then, events = step(state, 0, Draw())
     assert (len(then.hands[0]), then.phase, len(events)) == (2, Phase.PLAY, 1)
+
+
+@pytest.mark.clause("B8")
+def test_a_pile_of_two_renews_the_stock_amid_a_draw() -> None:
+    """Where the stock runs out in an opening draw, two cards of the pile are enough to go on with one of them."""
+    rules = rules_of(opening_draw=2, discard_draw="none", discard_differs=False)
+    state = position(rules, ["7C", "9C"], phase=Phase.DRAW, round=1, stock="2C", pile="4C 5C")
+    then, events = step(state, 0, Draw())
+    assert then.hands[0] == read_cards("2C 5C 7C")
+    assert [type(event) for event in events] == [Drew, StockRenewed, Drew]
 
 
 @pytest.mark.clause("B8")

@@ -136,9 +136,22 @@ def test_the_summary_agrees_with_the_list(table: Table, seed: int) -> None:
         assert list(told.swaps) == swaps
         single = {(lay.meld, lay.cards[0]) for lay in listed if isinstance(lay, LayOff) and len(lay.cards) == 1}
         assert {(place.meld, place.card) for place in told.lay_offs} == single
+        assert told.may_lay_off_several == any(isinstance(lay, LayOff) and len(lay.cards) > 1 for lay in listed)
+        said = [told.may_draw, told.may_pass, told.takes, told.may_lay_down, told.lay_offs, told.swaps, told.discards]
+        assert any([*said, told.may_lay_off_several]) == bool(listed)
         for place in told.lay_offs:
             for end in place.ends:
                 step(state, state.turn, LayOff(place.meld, bytes([place.card]), end))
+
+
+@pytest.mark.clause("G7")
+@pytest.mark.clause("F10")
+def test_the_summary_says_where_a_card_taken_fits_beside_another_alone() -> None:
+    """A card from the pile that can only be laid off together with another leaves no option but that one."""
+    state = position(rules_of("rummy500"), ["7H 2C", "9C"], melds=[("4H 5H 6H", 1)], pile="KD 8H", phase=Phase.DRAW)
+    options = summary(step(state, 0, Take(1)).state, 0)
+    assert options.may_lay_off_several
+    assert not any((options.may_lay_down, options.lay_offs, options.swaps, options.discards, options.may_pass))
 
 
 @pytest.mark.clause("G3")

@@ -115,6 +115,25 @@ def test_bad_setting_is_one_line() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"shop:hunter2", "entry 1 is not NAME:KEY, with a key of 16 to 128 characters"),
+        (b"# nobody\n", "there is none in {file}"),
+        (b"\xff\xfe", "{file} cannot be read: it is no text"),
+        (None, "{file} cannot be read: No such file or directory"),
+    ],
+)
+def test_bad_api_keys_are_one_line(tmp_path: Path, content: bytes | None, why: str) -> None:
+    """Keys that cannot be read, or are none, keep a server from starting, and never stand in what it says."""
+    file = tmp_path / "keys"
+    if content is not None:
+        file.write_bytes(content)
+    status, _, errors = outcome(*THROW_AWAY, *FREE_PORTS, "--api-keys-file", str(file))
+    assert (status, errors) == (1, f"rummyd: API keys: {why.format(file=file)}\n")
+    assert "hunter2" not in errors
+
+
 def test_data_in_use_is_one_line(tmp_path: Path) -> None:
     """A data folder that another server uses is one line, and exit status 1."""
     with EmbeddedRedis(data=tmp_path):

@@ -64,7 +64,10 @@ def timestamp(ms: int) -> timestamp_pb2.Timestamp:
 def batch_to(batch: SeenBatch) -> pb.EventBatch:
     """The events of one version."""
     return pb.EventBatch(
-        version=batch.version, commit_time=timestamp(batch.time_ms), events=[event_to(event) for event in batch.events]
+        version=batch.version,
+        commit_time=timestamp(batch.time_ms),
+        events=[event_to(event) for event in batch.events],
+        epoch=batch.epoch,
     )
 
 

@@ -3,17 +3,19 @@
 from google.protobuf import duration_pb2
 from rummy.v1 import card_pb2, event_pb2, view_pb2
 from rummy.v1 import game_pb2 as pb
+from rummy.v1.rule_set_pb2 import RuleSet
 
 from engine.state import Meld, Phase
 from engine.view import Summary, View
 from service.api.convert.cards import CARDS, ENDS, KINDS, texts
 from service.api.convert.events import deal_result_to, match_ended_to, timestamp
-from service.api.convert.rules import rule_set_to
+from service.api.convert.rules import rule_set_to, rules_from
+from service.games.opening import Wanted
 from service.games.seen import SeatState, SeenSeat, SeenTable
 from service.store.table import Phase as TablePhase
 from service.store.table import TurnLimit
 
-__all__ = ["game_to", "limit_from", "view_to"]
+__all__ = ["game_to", "view_to", "wanted_from"]
 
 _STATES = {
     TablePhase.OPEN: pb.Game.STATE_OPEN,
@@ -21,6 +23,7 @@ _STATES = {
     TablePhase.FINISHED: pb.Game.STATE_FINISHED,
     TablePhase.ABANDONED: pb.Game.STATE_ABANDONED,
 }
+_SPECTATORS = {True: pb.Game.SPECTATORS_ALLOWED, False: pb.Game.SPECTATORS_NOT_ALLOWED}
 _SEAT_STATES = {
     SeatState.FREE: pb.Game.Seat.STATE_FREE,
     SeatState.TAKEN: pb.Game.Seat.STATE_TAKEN,
@@ -52,11 +55,28 @@ def game_to(seen: SeenTable) -> pb.Game:
         commitment=seen.commitment.hex() if seen.commitment else "",
         view=view_to(seen),
         turn_limit=_limit(seen.limit) if seen.limit else None,
+        visibility=pb.Game.VISIBILITY_PRIVATE if seen.code else pb.Game.VISIBILITY_PUBLIC,
+        join_code=seen.code,
+        spectators=_SPECTATORS[seen.spectators],
+        rematch=f"games/{seen.rematch}" if seen.rematch else "",
     )
 
 
-def limit_from(limit: pb.Game.TurnLimit) -> TurnLimit:
-    """A turn limit that was asked for, with what it leaves out."""
+def wanted_from(game: pb.Game) -> Wanted:
+    """The table that is asked for, with what is left out. Raises BadRules."""
+    rule_set = game.rule_set if game.HasField("rule_set") else RuleSet(preset="basic")
+    return Wanted(
+        preset=rule_set.preset,
+        rules=rules_from(rule_set),
+        seat_count=game.seat_count,
+        display_name=game.display_name,
+        limit=_limit_from(game.turn_limit) if game.HasField("turn_limit") else None,
+        private=game.visibility == pb.Game.VISIBILITY_PRIVATE,
+        spectators=game.spectators != pb.Game.SPECTATORS_NOT_ALLOWED,
+    )
+
+
+def _limit_from(limit: pb.Game.TurnLimit) -> TurnLimit:
     return TurnLimit(turn_ms=_ms(limit.turn), bank_ms=_ms(limit.bank), misses=limit.misses or 2)
 
 
@@ -139,6 +159,7 @@ def _options(options: Summary) -> view_pb2.Options:
         ],
         swap_joker=[view_pb2.Options.SwapPlace(meld=place.meld, card=CARDS[place.card]) for place in options.swaps],
         discard=texts(options.discards),
+        lay_off_several=options.may_lay_off_several,
         **{"pass": options.may_pass},
     )
 

@@ -1,5 +1,6 @@
 """Whole HTTP answers, as ASGI sends them."""
 
+import math
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
@@ -40,7 +41,9 @@ def _headers(error: ApiError) -> Iterable[tuple[str, str]]:
         return error.headers
     match error.http_status:
         case 401:
-            return [("www-authenticate", "Bearer")]
+            return [("www-authenticate", "ApiKey" if error.reason.startswith("API_KEY") else "Bearer")]
+        case 429:
+            return [("retry-after", str(math.ceil(error.retry_s or 1)))]
         case 503:
             return [("retry-after", "1")]
     return []

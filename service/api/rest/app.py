@@ -31,15 +31,16 @@ def create_app(
     ready: Callable[[], bool | Awaitable[bool]],
     cors_origins: Sequence[str] = ("*",),
     max_body_bytes: int = 64 * 1024,
+    trusted_proxies: int = 0,
 ) -> ASGIApp:
     """The ASGI application that serves `calls`.
 
     `ready` says whether the process should get traffic: `/readyz` answers 200 or 503 by it; `/healthz` answers 200 as
     long as the process can answer at all. Web pages from `cors_origins` (`*`: from anywhere) may call the API. A body
-    may hold `max_body_bytes`.
+    may hold `max_body_bytes`. `trusted_proxies` in front of it say truly for whom they speak.
     """
-    front = Front(calls, max_body_bytes=max_body_bytes)
-    described = document(calls.services)
+    front = Front(calls, max_body_bytes=max_body_bytes, trusted_proxies=trusted_proxies)
+    described = document(calls.services, keyed=calls.keyed)
 
     async def openapi(_request: Request) -> Response:
         return Response(described, media_type="application/json")
@@ -81,7 +82,7 @@ def _cors(origins: Sequence[str], verbs: Iterable[str]) -> Middleware:
         CORSMiddleware,
         allow_origins=list(origins),
         allow_methods=sorted(verbs),
-        allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "X-Request-Id"],
+        allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "X-Api-Key", "X-Request-Id"],
         expose_headers=["Retry-After", "WWW-Authenticate", "X-Request-Id"],
         max_age=_DAY_S,
     )

@@ -1,23 +1,21 @@
 """The ids of server-sent events: where a stream of Observe stands, so that `Last-Event-ID` resumes it.
 
-An id is `EPOCH.VERSION.MARK`, without the epoch where the client has never been told it, and without the mark where the
-version has none. Streams of other methods have none.
+An id is `EPOCH.VERSION.MARK`, without the mark where the version has none; one without the epoch is understood, too.
+Streams of other methods have none.
 """
 
 import re
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from google.protobuf.message import Message
+from rummy.v1.event_pb2 import EventBatch
+from rummy.v1.game_pb2 import Game
 from rummy.v1.game_service_pb2 import ObserveRequest, ObserveResponse
 
 from service.api.errors import Violation, invalid
 from service.api.rest.schema import Schema
 
-__all__ = ["LAST_EVENT_ID", "EventIds", "resume"]
-
-EventIds: TypeAlias = Callable[[Message], str | None]
-"""Gives each message of one stream, in order, its id; None: it has none of its own."""
+__all__ = ["LAST_EVENT_ID", "id_of", "resume"]
 
 _PATTERN: Final = r"(?:([0-9A-Za-z_-]{1,40})\.)?(0|[1-9][0-9]{0,8})(?:\.([0-9a-f]{16}))?"
 
@@ -32,37 +30,28 @@ LAST_EVENT_ID: Final[Schema] = {
 _LAST: Final = re.compile(_PATTERN)
 
 
-def resume(request: Message, last_event_id: str | None) -> EventIds:
+def resume(request: Message, last_event_id: str | None) -> None:
     """Sets a request to go on after the event with this id, which counts for more than what the request says.
 
     Raises ApiError INVALID_FIELD where the id is none that a stream of this method has given.
     """
-    if not isinstance(request, ObserveRequest):
-        return lambda _message: None
-    if last_event_id:
+    if isinstance(request, ObserveRequest) and last_event_id:
         found = _LAST.fullmatch(last_event_id)
         if not found:
             text = "must be EPOCH.VERSION.MARK, of which the version may stand alone"
             raise invalid([Violation("Last-Event-ID", text, "BAD_VALUE")])
         request.epoch, request.after, request.mark = found[1] or "", int(found[2]), found[3] or ""
-    return _Ids(request.epoch)
 
 
-class _Ids:
-    def __init__(self, epoch: str) -> None:
-        self._epoch = epoch
-
-    def __call__(self, message: Message) -> str | None:
-        if not isinstance(message, ObserveResponse):
+def id_of(message: Message) -> str | None:
+    """The id of a message's event; None: it has none of its own."""
+    if not isinstance(message, ObserveResponse):
+        return None
+    match message.WhichOneof("message"):
+        case "snapshot":
+            at: Game | EventBatch = message.snapshot
+        case "batch":
+            at = message.batch
+        case _:
             return None
-        match message.WhichOneof("message"):
-            case "snapshot":
-                self._epoch = message.snapshot.epoch
-                version = message.snapshot.version
-            case "batch":
-                version = message.batch.version
-            case _:
-                return None
-        place = f"{version}.{message.mark}" if message.mark else str(version)
-        named = f"{self._epoch}.{place}"
-        return named if _LAST.fullmatch(named) else place
+    return f"{at.epoch}.{at.version}.{message.mark}" if message.mark else f"{at.epoch}.{at.version}"

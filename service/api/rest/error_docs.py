@@ -7,7 +7,7 @@ from typing import Final
 from google.rpc import code_pb2
 from rummy.v1.error_reason_pb2 import ErrorReason
 
-from service.api.errors import CODES, DOMAIN, HTTP_STATUSES
+from service.api.errors import CODES, DOMAIN, http_status_of
 from service.api.rest.schema import Schema, Value
 
 __all__ = ["ERROR", "NAMES", "code_name", "error_responses"]
@@ -18,10 +18,13 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
     {
         400: "BadRequest",
         401: "Unauthenticated",
+        403: "Forbidden",
         404: "NotFound",
+        405: "VerbNotAllowed",
         409: "Conflict",
         413: "BodyTooLarge",
         415: "BodyCompressed",
+        429: "LimitExceeded",
         500: "Internal",
         503: "Unavailable",
     }
@@ -31,11 +34,14 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
 _ABOUT: Final[Mapping[int, str]] = MappingProxyType(
     {
         400: "The request is malformed, or the table or the rules do not allow it.",
-        401: "The call needs another token.",
+        401: "The call needs another token, or an API key.",
+        403: "The table keeps the caller away.",
         404: "There is no such thing.",
+        405: "The path takes other verbs.",
         409: "The call does not go with what was done before.",
         413: "The body is too large.",
         415: "The body is compressed.",
+        429: "The caller, or the table, has reached a limit. Come again when the answer says.",
         500: "A fault of the server.",
         503: "The server cannot answer now. Try again.",
     }
@@ -57,13 +63,15 @@ def _response(status: int, comments: Mapping[str, str]) -> Schema:
     enum = ErrorReason.DESCRIPTOR
     lines = [_ABOUT[status], ""]
     for reason, code in CODES.items():
-        if HTTP_STATUSES[code] == status:
+        if http_status_of(reason) == status:
             comment = comments.get(f"{enum.full_name}.ERROR_REASON_{reason}", "").replace("\n", " ")
             lines.append(f"- `{reason}` ({code_name(code)}): {comment}")
     headers: Schema = {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}}
     if status == 401:
         headers["WWW-Authenticate"] = {"schema": {"type": "string"}, "required": True}
-    if status == 503:
+    if status == 405:
+        headers["Allow"] = {"schema": {"type": "string"}, "required": True}
+    if status in {429, 503}:
         headers["Retry-After"] = {"schema": {"type": "string"}, "description": "Seconds to wait.", "required": True}
     content: Schema = {"application/json": {"schema": {"$ref": ERROR}}}
     return {"description": "\n".join(lines).strip(), "headers": headers, "content": content}
@@ -88,13 +96,17 @@ def _schemas() -> Schema:
     bad = _detail(
         "BadRequest", {"fieldViolations": {"type": "array", "items": violation}}, required=["fieldViolations"]
     )
-    details: Schema = {"type": "array", "items": {"anyOf": [info, bad]}}
+    retry = _detail(
+        "RetryInfo", {"retryDelay": {"type": "string", "pattern": r"^\d+(\.\d+)?s$"}}, required=["retryDelay"]
+    )
+    details: Schema = {"type": "array", "items": {"anyOf": [info, bad, retry]}}
     error = _object(
         {"code": {"type": "integer"}, "message": text, "status": {"type": "string", "enum": codes}, "details": details},
         required=["code", "message", "status", "details"],
     )
     about = (
-        "An error, as AIP-193 has it. The first detail says the reason; where fields are at fault, the next names each."
+        "An error, as AIP-193 has it. The first detail says the reason; where fields are at fault, the next names "
+        "each; where a limit is reached, it says when to come again."
     )
     return {"Error": _object({"error": error}, required=["error"]) | {"description": about}}
 

@@ -5,15 +5,18 @@ from contextlib import contextmanager
 from typing import Final
 from urllib.parse import quote
 
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
 from starlette.types import Receive, Scope, Send
 
-from service.api.callers import bearer_token, call_id_of, traceparent_of
-from service.api.calls import Caller, Calls
+from service.api.callers import Caller, call_id_of, caller_of
+from service.api.calls import Calls
 from service.api.errors import ApiError
 from service.api.rest import sse
 from service.api.rest.answers import send_error, send_json
 from service.api.rest.cursor import resume
 from service.api.rest.errors import encoded, too_large
+from service.api.rest.presence import until_gone
 from service.api.rest.routes import Routes
 from service.api.rest.to_json import to_json
 from service.api.rest.transcode import transcode
@@ -32,10 +35,11 @@ class Front:
     gains nothing by that: the token is in a header that no browser sends by itself.
     """
 
-    def __init__(self, calls: Calls, *, max_body_bytes: int) -> None:
+    def __init__(self, calls: Calls, *, max_body_bytes: int, trusted_proxies: int = 0) -> None:
         self._calls = calls
         self._routes = Routes(calls.services)
         self._max_body_bytes = max_body_bytes
+        self._proxies = trusted_proxies
 
     @property
     def verbs(self) -> frozenset[str]:
@@ -48,32 +52,39 @@ class Front:
             await send({"type": "websocket.close", "code": 1000})
             return
         headers = _Headers(scope)
-        call_id = call_id_of(headers.every(b"x-request-id"))
+        call_id = call_id_of(headers.every("x-request-id"))
         about = [(b"x-request-id", call_id.encode())]
         try:
             with _accounted(_UNKNOWN, call_id):
                 route, captured = self._routes.match(scope["method"], _raw_path(scope))
             with _accounted(route.method.full_name, call_id):
-                trace = traceparent_of(headers.every(b"traceparent"))
-                caller = Caller(bearer_token(headers.every(b"authorization")), call_id, _FRONT, trace)
+                caller = caller_of(headers.every, call_id, _FRONT, _peer(scope), self._proxies)
                 body = await self._body(headers, receive) if route.body else b""
                 request = transcode(route, captured, scope["query_string"], body)
-                last_event_id = headers.last(b"last-event-id")
-                ids = resume(request, last_event_id)
+                last_event_id = headers.last("last-event-id")
+                resume(request, last_event_id)
             if route.method.server_streaming:
                 answers = self._calls.stream(route.method, request, caller)
-                await sse.serve(answers, ids, about, receive, send, resumed=bool(last_event_id))
+                await sse.serve(answers, about, receive, send, resumed=bool(last_event_id))
             else:
-                answer = await self._calls.unary(route.method, request, caller)
+                answer = await self._answer(route.method, request, caller, receive)
                 await send_json(send, to_json(answer), about)
         except ApiError as error:
             await send_error(send, error, about)
         except _Gone:
             return
 
+    async def _answer(self, method: MethodDescriptor, request: Message, caller: Caller, receive: Receive) -> Message:
+        """The answer to a unary call. One that may wait is given up with its client; any other is done to its end."""
+        if "wait" not in method.input_type.fields_by_name:
+            return await self._calls.unary(method, request, caller)
+        async with until_gone(receive):
+            return await self._calls.unary(method, request, caller)
+        raise _Gone
+
     async def _body(self, headers: "_Headers", receive: Receive) -> bytes:
         """The whole body. Raises ApiError where it is too large, or compressed."""
-        if headers.last(b"content-encoding") not in {"", "identity"}:
+        if headers.last("content-encoding") not in {"", "identity"}:
             raise encoded()
         body = b""
         more = True
@@ -89,7 +100,7 @@ class Front:
 
 
 class _Gone(Exception):
-    """The client went away before it had sent its request."""
+    """The client went away before it had sent its request, or while it waited for the answer."""
 
 
 class _Headers:
@@ -98,13 +109,20 @@ class _Headers:
     def __init__(self, scope: Scope) -> None:
         self._raw: list[tuple[bytes, bytes]] = list(scope["headers"])
 
-    def every(self, name: bytes) -> list[str]:
+    def every(self, name: str) -> list[str]:
         """Every value of a header, in the order in which they came."""
-        return [value.decode("latin-1") for key, value in self._raw if key == name]
+        wanted = name.encode()
+        return [value.decode("latin-1") for key, value in self._raw if key == wanted]
 
-    def last(self, name: bytes) -> str:
+    def last(self, name: str) -> str:
         """The last value of a header; empty where there is none."""
         return (self.every(name) or [""])[-1]
+
+
+def _peer(scope: Scope) -> str:
+    """The address at the other end."""
+    client: tuple[str, int] | None = scope.get("client")
+    return client[0] if client else ""
 
 
 def _raw_path(scope: Scope) -> str:

@@ -26,14 +26,17 @@ _ABOUT: Final = (
 )
 
 
-def document(services: Sequence[ServiceDescriptor]) -> bytes:
-    """The document of these services' methods, as JSON. Services of several packages may not share a message's name."""
+def document(services: Sequence[ServiceDescriptor], *, keyed: frozenset[str] = frozenset()) -> bytes:
+    """The document of these services' methods, as JSON; those named in `keyed` need an API key.
+
+    Services of several packages may not share a message's name.
+    """
     told: dict[str, str] = {}
     for file in {service.file.package: service.file for service in services}.values():
         told |= comments(file)
     routes = [route for service in services for route in routes_of(service)]
     schemas = Schemas(told, held_by(route.method.input_type for route in routes))
-    paths = _paths(routes, Operations(schemas, told))
+    paths = _paths(routes, Operations(schemas, told, keyed))
     error_schemas, responses = error_responses(told)
     return msgspec.json.encode(
         {
@@ -53,7 +56,7 @@ def document(services: Sequence[ServiceDescriptor]) -> bytes:
                 "responses": responses,
                 "parameters": {"X-Request-Id": _CALL_ID},
                 "headers": {"X-Request-Id": _ANSWERED_ID},
-                "securitySchemes": {"token": _TOKEN},
+                "securitySchemes": {"token": _TOKEN} | ({"apiKey": _API_KEY} if keyed else {}),
             },
         }
     )
@@ -74,6 +77,13 @@ _TOKEN: Final[Schema] = {
     "type": "http",
     "scheme": "bearer",
     "description": "The token of a seat. A call without one is a spectator's.",
+}
+
+_API_KEY: Final[Schema] = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "X-Api-Key",
+    "description": "The key of one who may create tables. Ask the operator of the server for it.",
 }
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from service.api.errors import CODES, HTTP_STATUSES
+from service.api.errors import CODES, http_status_of
 from service.api.rest.annotations import is_read_only, is_required, resource_type
 from service.api.rest.cursor import LAST_EVENT_ID
 from service.api.rest.error_docs import NAMES, code_name
@@ -22,11 +22,12 @@ __all__ = ["Operations"]
 
 
 class Operations:
-    """Describes routes; the schemas that they refer to are added to `schemas`."""
+    """Describes routes; the schemas that they refer to are added to `schemas`. Those of `keyed` need an API key."""
 
-    def __init__(self, schemas: Schemas, comments: Mapping[str, str]) -> None:
+    def __init__(self, schemas: Schemas, comments: Mapping[str, str], keyed: frozenset[str] = frozenset()) -> None:
         self._schemas = schemas
         self._comments = comments
+        self._keyed = keyed
 
     def of(self, route: Route) -> tuple[str, Schema]:
         """The path of a route as OpenAPI writes it, and its operation."""
@@ -43,6 +44,8 @@ class Operations:
             "parameters": parameters,
             "responses": self._good(route) | self._bad(route),
         }
+        if method.name in self._keyed:
+            operation["security"] = [{"apiKey": []}]
         if route.body:
             operation["requestBody"] = self._body(route)
         return path, operation
@@ -130,7 +133,7 @@ class Operations:
     def _statuses(self, route: Route) -> set[int]:
         """The statuses of errors: those of any call, those of its path and body, and those that the comments name."""
         request = route.method.input_type
-        found = {400, 401, 500, 503}
+        found = {400, 401, 429, 500, 503}
         if route.path_fields:
             found.add(404)
         if route.body:
@@ -139,7 +142,8 @@ class Operations:
             found.add(409)
         names = [route.method.full_name, *(field.full_name for field in request.fields)]
         told = set(_CODE.findall(" ".join(self._comments.get(name, "") for name in names)))
-        return found | {HTTP_STATUSES[code] for code in CODES.values() if code_name(code) in told}
+        named = {http_status_of(reason) for reason, code in CODES.items() if code_name(code) in told}
+        return found | (named - {405, 413, 415})
 
 
 _CODE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Z]{5,}\b")

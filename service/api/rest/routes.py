@@ -101,7 +101,7 @@ class Routes:
     def match(self, verb: str, path: str) -> tuple[Route, Mapping[str, str]]:
         """The route of a request, and the value of each field that its path holds.
 
-        `path` is percent-encoded. Raises ApiError: METHOD_NOT_FOUND (404, or 405 where another verb would do), or
+        `path` is percent-encoded. Raises ApiError: METHOD_NOT_FOUND, VERB_NOT_ALLOWED where another would do, or
         INVALID_FIELD where a field is not UTF-8.
         """
         allowed = []

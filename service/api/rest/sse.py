@@ -10,8 +10,8 @@ gets 204, which makes a browser stop coming back.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Final
 
 from google.protobuf.message import Message
@@ -19,7 +19,8 @@ from starlette.types import Receive, Send
 
 from service.api.errors import ApiError
 from service.api.rest.answers import COMMON, Headers, error_body
-from service.api.rest.cursor import EventIds
+from service.api.rest.cursor import id_of
+from service.api.rest.presence import until_gone
 from service.api.rest.to_json import to_json
 
 __all__ = ["CONTENT_TYPE", "END", "ERROR", "serve"]
@@ -38,13 +39,13 @@ _QUIET_S: Final = 0.5
 
 
 async def serve(
-    answers: AsyncGenerator[Message], ids: EventIds, headers: Headers, receive: Receive, send: Send, *, resumed: bool
+    answers: AsyncGenerator[Message], headers: Headers, receive: Receive, send: Send, *, resumed: bool
 ) -> None:
     """Sends each message as it comes, until the last, an error, or the client's going away, which ends `answers`.
 
     Raises ApiError where `answers` does before anything was sent.
     """
-    async with _until_gone(receive), aclosing(answers):
+    async with until_gone(receive), aclosing(answers):
         response = _Response(headers, send)
         try:
             message = await _first(answers, response)
@@ -52,7 +53,7 @@ async def serve(
                 await response.nothing()
                 return
             while message is not None:
-                await response.event(_name_of(message), to_json(message), ids(message))
+                await response.event(_name_of(message), to_json(message), id_of(message))
                 message = await anext(answers, None)
         except ApiError as error:
             if not response.begun:
@@ -114,31 +115,6 @@ async def _first(answers: AsyncGenerator[Message], response: _Response) -> Messa
         if not first.done():
             first.cancel()
             await asyncio.wait({first})
-
-
-@asynccontextmanager
-async def _until_gone(receive: Receive) -> AsyncIterator[None]:
-    """Cancels the block as soon as the client goes away, and goes on after it."""
-    task = asyncio.current_task()
-    if task is None:
-        raise RuntimeError("an answer is served by a task")
-    before, gone = task.cancelling(), False
-
-    async def watch() -> None:
-        nonlocal gone
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        gone = True
-        task.cancel()
-
-    watcher = asyncio.create_task(watch())
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not gone or task.uncancel() > before:
-            raise
-    finally:
-        watcher.cancel()
 
 
 def _name_of(message: Message) -> str:

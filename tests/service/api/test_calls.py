@@ -10,8 +10,11 @@ from google.protobuf.message import Message
 from rummy.v1 import action_pb2, game_pb2, game_service_pb2, rule_set_service_pb2
 from structlog.testing import capture_logs
 
-from service.api.calls import Caller, Calls, new_call_id
+from service.api.callers import new_call_id
+from service.api.calls import Caller, Calls
+from service.api.door import Door, Limits
 from service.api.errors import ApiError
+from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
 
 SERVICE = game_service_pb2.DESCRIPTOR.services_by_name["GameService"]
@@ -46,9 +49,9 @@ class Handlers:
             await asyncio.sleep(0)  # closing may take a turn of the loop
             self.closed += 1
 
-    def calls(self) -> Calls:
+    def calls(self, door: Door | None = None) -> Calls:
         handlers = {method.name: self.unary for method in SERVICE.methods}
-        return Calls({SERVICE: {**handlers, "Observe": self.stream}})
+        return Calls({SERVICE: {**handlers, "Observe": self.stream}}, door)
 
 
 async def get(handlers: Handlers, request: Message = GET, method: str = "GetGame") -> Message:
@@ -231,3 +234,44 @@ async def test_calls_are_drained_once_none_comes() -> None:
     async with asyncio.timeout(30):
         await calls.drain(20, 0.1)
     calling.cancel()
+
+
+async def test_a_call_beyond_a_limit_is_refused_before_it_is_looked_at() -> None:
+    """The door comes first: a refused call is not handled, whether it is in order or not, and its line says why."""
+    handlers = Handlers()
+    calls = handlers.calls(Door(Limits(calls_per_second=0.001)))
+    await calls.unary(METHODS["GetGame"], GET, CALLER)
+    for request in (GET, game_service_pb2.GetGameRequest()):
+        with capture_logs() as lines, pytest.raises(ApiError, match="LIMIT_EXCEEDED"):
+            await calls.unary(METHODS["GetGame"], request, CALLER)
+        (line,) = lines
+        assert (line["code"], line["reason"], line["limit"]) == (
+            "RESOURCE_EXHAUSTED",
+            "LIMIT_EXCEEDED",
+            "calls_per_second",
+        )
+    assert handlers.requests == [GET]
+
+
+async def test_a_stream_counts_as_open_until_it_is_closed() -> None:
+    """A stream holds its place until it ends or is given up, even where that is in the middle."""
+    handlers = Handlers()
+    calls = handlers.calls(Door(Limits(streams_per_caller=1)))
+    first = calls.stream(METHODS["Observe"], OBSERVE, CALLER)
+    await anext(first)
+    with pytest.raises(ApiError, match="LIMIT_EXCEEDED"):
+        await anext(calls.stream(METHODS["Observe"], OBSERVE, CALLER))
+    await first.aclose()
+    async with aclosing(calls.stream(METHODS["Observe"], OBSERVE, CALLER)) as second:
+        assert len([answer async for answer in second]) == 2
+
+
+async def test_the_name_of_a_key_is_logged_and_never_the_key() -> None:
+    """A call's line says whose API key it was made with."""
+    handlers, key = Handlers(), "0123456789abcdef"
+    calls = handlers.calls(Door(keys=ApiKeys.parse(f"shop:{key}")))
+    request = game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2))
+    with capture_logs() as lines:
+        await calls.unary(METHODS["CreateGame"], request, Caller(None, "c", "test", api_key=key))
+    assert lines[0]["api_key"] == "shop"
+    assert key not in str(lines)

@@ -14,7 +14,17 @@ from rummy.v1.rule_set_pb2 import RuleSet
 import service
 from engine.errors import BadRequest, BadRules, Misfit, Reason, Refused
 from service.api.convert.rules import rules_from
-from service.api.errors import CODES, DOMAIN, HTTP_STATUSES, ApiError, Violation, answer_to, impossible, invalid
+from service.api.errors import (
+    CODES,
+    DOMAIN,
+    HTTP_STATUSES,
+    ApiError,
+    Violation,
+    answer_to,
+    http_status_of,
+    impossible,
+    invalid,
+)
 from service.games.errors import GameError, GameReason
 from service.store import BadAddress, BadCursor, BadRecord, HistoryLost, NewerTable, StoreUnavailable
 
@@ -72,6 +82,22 @@ def test_an_error_is_told_on_grpc_as_a_status() -> None:
     assert len(status.details) == 1
 
 
+def test_an_error_says_when_to_come_again() -> None:
+    """A refusal that ends by itself has a RetryInfo, to the millisecond and never too short."""
+    status = ApiError("LIMIT_EXCEEDED", "too often", retry_s=1.2345).status()
+    retry = error_details_pb2.RetryInfo()
+    assert status.details[1].Unpack(retry)
+    assert retry.retry_delay.ToMilliseconds() == 1235
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"), [("VERB_NOT_ALLOWED", 405), ("BODY_TOO_LARGE", 413), ("BODY_COMPRESSED", 415)]
+)
+def test_what_http_refuses_has_its_own_status(reason: str, status: int) -> None:
+    """What only HTTP can refuse has the status that HTTP has for it, whatever its code."""
+    assert ApiError(reason, "a sentence").http_status == http_status_of(reason) == status
+
+
 @pytest.mark.parametrize("reason", sorted(CODES))
 def test_an_error_is_told_on_rest_as_aip_193_has_it(reason: str) -> None:
     """The body has HTTP's status, the sentence, the code's name and the details, as the AIP writes them."""
@@ -79,7 +105,7 @@ def test_an_error_is_told_on_rest_as_aip_193_has_it(reason: str) -> None:
     body = error.body()["error"]
     assert isinstance(body, dict)
     assert body == {
-        "code": HTTP_STATUSES[CODES[reason]],
+        "code": http_status_of(reason),
         "message": "a sentence",
         "status": code_pb2.Code.Name(CODES[reason]),
         "details": [

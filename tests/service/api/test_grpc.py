@@ -79,11 +79,14 @@ class Table:
 
 
 @asynccontextmanager
-async def serving(table: Table, *, send_seconds: float = 30) -> AsyncIterator[tuple[GrpcServer, grpc.aio.Channel]]:
-    server = GrpcServer(table.calls(), send_seconds=send_seconds)
-    port = await server.start("127.0.0.1", 0)
+async def serving(
+    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_seconds: float = 30
+) -> AsyncIterator[tuple[GrpcServer, grpc.aio.Channel]]:
+    server = GrpcServer(table.calls(), trusted_proxies=trusted_proxies, send_seconds=send_seconds)
+    port = await server.start(host, 0)
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        async with grpc.aio.insecure_channel(address) as channel:
             yield server, channel
     finally:
         await server.stop(0)
@@ -109,7 +112,7 @@ async def test_token_and_call_id_reach_the_handler() -> None:
             metadata=(("authorization", "Bearer abc.DEF-1"), ("x-request-id", "mine-1")),
         )
         assert (await call).name == NAME
-        assert table.callers == [Caller("abc.DEF-1", "mine-1", "grpc")]
+        assert table.callers == [Caller("abc.DEF-1", "mine-1", "grpc", address="127.0.0.1")]
         assert dict(await call.trailing_metadata())["x-request-id"] == "mine-1"
 
 
@@ -123,6 +126,20 @@ async def test_without_metadata_a_spectator_calls_with_a_new_id() -> None:
         assert caller.token is None
         assert dict(await call.trailing_metadata())["x-request-id"] == caller.call_id
         assert len(caller.call_id) == 16
+
+
+@pytest.mark.parametrize(
+    ("host", "proxies", "address"), [("127.0.0.1", 0, "127.0.0.1"), ("::1", 0, "::"), ("::1", 1, "198.51.100.7")]
+)
+async def test_the_caller_is_known_by_address_and_key(host: str, proxies: int, address: str) -> None:
+    """The address is the connection's, or what a trusted proxy says; the key is in metadata of its own."""
+    table = Table()
+    async with serving(table, host=host, trusted_proxies=proxies) as (_, channel):
+        metadata = (("x-forwarded-for", "198.51.100.7"), ("x-api-key", "k"))
+        stub = game_service_pb2_grpc.GameServiceStub(channel)
+        await stub.GetGame(game_service_pb2.GetGameRequest(name=NAME), metadata=metadata)
+    (caller,) = table.callers
+    assert (caller.address, caller.api_key) == (address, "k")
 
 
 @pytest.mark.parametrize(

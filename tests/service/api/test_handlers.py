@@ -395,6 +395,89 @@ async def test_a_player_fills_the_table_with_bots(api: Api) -> None:
     assert (await api.game(pb.ResumeSeatRequest(name=game.name), token)).version == game.version
 
 
+async def test_a_private_table_is_found_by_the_code_in_its_answer(api: Api) -> None:
+    """A private table is answered with its code, which leads to it; the log names the table, and not the code."""
+    game = await api.game(pb.CreateGameRequest(game=Game(seat_count=2, visibility=Game.VISIBILITY_PRIVATE)))
+    with capture_logs() as logs:
+        found = await api.game(pb.FindGameRequest(code=f" {game.join_code[:3]}-{game.join_code[3:].lower()}"))
+    assert found == game
+    assert [line["game"] for line in logs] == [game.name]
+    assert game.join_code not in repr(logs).upper()
+    listed = await api.ask(pb.ListGamesRequest())
+    assert isinstance(listed, pb.ListGamesResponse)
+    assert not listed.games
+
+
+@pytest.mark.parametrize("code", ["", "K7M2Q", "K7M2QXY", "K7M2Q0", "K7M2QU", "K7M_2QX", "K7M2QX" + " " * 40])
+async def test_what_is_no_code_is_refused(api: Api, code: str) -> None:
+    """Text that cannot be a code is told to be none, at the field, and is not looked for."""
+    with pytest.raises(ApiError) as refusal:
+        await api.ask(pb.FindGameRequest(code=code))
+    assert refusal.value.reason == "INVALID_FIELD"
+    assert {bad.field for bad in refusal.value.violations} == {"code"}
+
+
+async def test_spectators_are_refused_what_is_the_seats(api: Api) -> None:
+    """Where spectators are kept away a stream and a replay without a token are denied, and a table has no view."""
+    game = await api.game(pb.CreateGameRequest(game=Game(seat_count=2, spectators=Game.SPECTATORS_NOT_ALLOWED)))
+    tokens = [(await api.join(game.name)).token for _ in range(2)]
+    assert not (await api.game(pb.GetGameRequest(name=game.name))).HasField("view")
+    assert (await api.game(pb.GetGameRequest(name=game.name), tokens[1])).view.seat == 1
+    with pytest.raises(ApiError) as refusal:
+        await api.ask(pb.GetReplayRequest(name=game.name))
+    assert (refusal.value.code_name, refusal.value.http_status) == ("PERMISSION_DENIED", 403)
+    with pytest.raises(ApiError, match="SPECTATORS_NOT_ALLOWED"):
+        async with aclosing(
+            api.calls.stream(METHODS["Observe"], pb.ObserveRequest(name=game.name), Caller(None, "c", "test"))
+        ) as stream:
+            await anext(stream)
+
+
+async def test_a_quick_join_gives_a_seat(api: Api) -> None:
+    """Who asks for a table like this has a seat at one, as if he had joined it; the log says at which."""
+    rule_set = RuleSet(preset="rummy500", deals=1)
+    request = pb.QuickJoinRequest(game=Game(seat_count=2, rule_set=rule_set), display_name="Ann")
+    with capture_logs() as logs:
+        answers = [await api.ask(request) for _ in range(2)]
+    first, second = (answer for answer in answers if isinstance(answer, pb.JoinGameResponse))
+    assert (first.seat, second.seat, second.game.name) == (0, 1, first.game.name)
+    assert (first.game.rule_set.preset, second.game.state) == ("rummy500", Game.STATE_PLAYING)
+    assert (await api.game(pb.GetGameRequest(name=first.game.name), second.token)).view.seat == 1
+    assert [(line["game"], line["seat"]) for line in logs] == [(first.game.name, 0), (first.game.name, 1)]
+
+
+async def test_nobody_is_led_to_a_private_table(api: Api) -> None:
+    """A quick join at a private table makes no sense, and faulty rules none either: each is told at its field."""
+    for game, reason, field in (
+        (Game(seat_count=2, visibility=Game.VISIBILITY_PRIVATE), "INVALID_FIELD", "game.visibility"),
+        (Game(seat_count=2, rule_set=RuleSet(preset="basic", deals=0)), "INVALID_RULE_SET", "game.rule_set.target"),
+    ):
+        with pytest.raises(ApiError) as refusal:
+            await api.ask(pb.QuickJoinRequest(game=game, display_name="Ann"))
+        assert refusal.value.reason == reason
+        assert field in {bad.field for bad in refusal.value.violations}
+
+
+async def test_a_rematch_gives_a_seat_at_the_next_table(api: Api) -> None:
+    """After a match its seats play again: the answer is that of a join, and the old table names the new one to them."""
+    name, tokens = await api.playing(RuleSet(preset="basic", round_limit=1))
+    with pytest.raises(ApiError, match="GAME_NOT_OVER"):
+        await api.ask(pb.RematchRequest(name=name), tokens[0])
+    for token in tokens:
+        drawn = await api.act(name, token, DRAW)
+        await api.act(name, token, action_pb2.Action(discard=action_pb2.Action.Discard(card=drawn.view.hand[0])))
+    assert (await api.game(pb.GetGameRequest(name=name), tokens[0])).rematch == ""
+    with capture_logs() as logs:
+        answer = await api.ask(pb.RematchRequest(name=name, entropy="dice"), tokens[1])
+    assert isinstance(answer, pb.JoinGameResponse)
+    new = answer.game
+    assert (answer.seat, new.seats[1].entropy, new.visibility) == (1, "dice", Game.VISIBILITY_PRIVATE)
+    assert new.join_code
+    assert [(line["game"], line["seat"]) for line in logs] == [(new.name, 1)]
+    assert (await api.game(pb.GetGameRequest(name=name), tokens[0])).rematch == new.name
+    assert (await api.game(pb.GetGameRequest(name=name))).rematch == "", "strangers are not told"
+
+
 async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
     """The one line of each call says which game, seat and version it was about, refused or not, and no secret."""
     name, tokens = await api.playing()
@@ -415,6 +498,7 @@ async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
         pb.JoinGameRequest(name="games/nowhere", display_name="Ann"),
         pb.AddBotRequest(name="games/nowhere"),
         pb.ResumeSeatRequest(name="games/nowhere"),
+        pb.RematchRequest(name="games/nowhere"),
         pb.LeaveGameRequest(name="games/nowhere"),
         pb.StartGameRequest(name="games/nowhere"),
         pb.ActRequest(name="games/nowhere", actions=[DRAW]),

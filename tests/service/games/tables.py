@@ -18,6 +18,7 @@ from service.games.create import create
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
 from service.games.observe import Observed, observe
+from service.games.opening import Wanted
 from service.games.seats import join
 from service.games.seen import SeenBatch
 from service.store import (
@@ -31,7 +32,6 @@ from service.store import (
     Store,
     Table,
     TableEvent,
-    TurnLimit,
 )
 from tests.strategies import Chooser, eager, rules_of
 
@@ -120,7 +120,7 @@ async def stored(desk: Desk, game: str) -> Table:
 async def opened(
     desk: Desk, seat_count: int = 2, preset: str = "basic", *, request_id: str = "", **overrides: object
 ) -> Table:
-    """A table just created. Among the overrides of the rules, `limit` is the table's turn limit."""
+    """A table just created. The overrides are those of `wanted_of`."""
     return await _created(desk, seat_count, preset, overrides, request_id)
 
 
@@ -133,7 +133,7 @@ async def joined(desk: Desk, game: str, players: int) -> list[str]:
 
 
 async def playing(desk: Desk, seat_count: int = 2, preset: str = "basic", **overrides: object) -> Match:
-    """A match that has just begun. Among the overrides of the rules, `limit` is the table's turn limit."""
+    """A match that has just begun. The overrides are those of `wanted_of`."""
     table = await _created(desk, seat_count, preset, overrides)
     return Match(desk, table.game, await joined(desk, table.game, seat_count))
 
@@ -192,17 +192,14 @@ def new_request_id() -> str:
     return str(uuid4())
 
 
+def wanted_of(seat_count: int = 2, preset: str = "basic", **overrides: object) -> Wanted:
+    """A table that is asked for. Overrides are fields of the table (`limit`, `private`, …) or of its rules."""
+    of_table = {name: value for name, value in overrides.items() if name in Wanted.__struct_fields__}
+    rules = rules_of(preset, **{name: value for name, value in overrides.items() if name not in of_table})
+    return replace(Wanted(preset=preset, rules=rules, seat_count=seat_count, display_name="Kitchen"), **of_table)
+
+
 async def _created(
     desk: Desk, seat_count: int, preset: str, overrides: Mapping[str, object], request_id: str = ""
 ) -> Table:
-    limit = overrides.get("limit")
-    assert limit is None or isinstance(limit, TurnLimit)
-    return await create(
-        desk,
-        preset=preset,
-        rules=rules_of(preset, **{name: value for name, value in overrides.items() if name != "limit"}),
-        seat_count=seat_count,
-        display_name="Kitchen",
-        request_id=request_id,
-        limit=limit,
-    )
+    return await create(desk, wanted_of(seat_count, preset, **overrides), request_id=request_id)

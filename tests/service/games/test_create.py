@@ -6,6 +6,7 @@ from engine.errors import BadRules
 from service.games.create import create
 from service.games.desk import Desk
 from service.games.errors import GameReason
+from service.games.opening import Wanted
 from service.games.read import get
 from service.games.seats import join
 from service.store import Phase
@@ -63,7 +64,7 @@ async def test_every_fault_is_told_at_once(desk: Desk) -> None:
     """A rule set that cannot be played is refused with all its faults, the number of seats among them."""
     rules = rules_of("basic", seats=[2, 3], jokers=9, target=0, deals=0, set_max=2)
     with pytest.raises(BadRules) as refusal:
-        await create(desk, preset="basic", rules=rules, seat_count=4, display_name="", request_id="")
+        await create(desk, Wanted(preset="basic", rules=rules, seat_count=4), request_id="")
     assert {fault.field for fault in refusal.value.faults} == {"seat_count", "jokers", "target", "set_max"}
     assert (await desk.store.open_tables(10)).tables == ()
 

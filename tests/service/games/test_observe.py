@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, aclosing
 
 import pytest
+from msgspec.structs import replace
 
 from engine.events import DealEnded, DealStarted, Drew, MatchEnded
 from service.games.desk import Desk
@@ -23,6 +24,7 @@ from service.store import (
     StoreUnavailable,
     Watch,
 )
+from service.store.table import Batch
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -330,6 +332,43 @@ async def test_a_watch_that_has_begun_outlives_a_store_that_is_away(
     assert tried == [shown.version, shown.version]
 
 
+async def test_a_store_that_comes_back_with_another_history_is_begun_anew(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the table of another epoch is there after an outage, its versions are not taken for those that follow."""
+    match = await playing(desk)
+
+    def lost_meanwhile(game: str, after: int, mark: bytes) -> AbstractAsyncContextManager[Watch]:
+        monkeypatch.undo()
+        return LostMeanwhile(desk, match)
+
+    monkeypatch.setattr(desk.store.feed, "watch", lost_meanwhile)
+    async with aclosing(watching(desk, match.game, after=3)) as stream:
+        shown = await anext(stream)
+    assert isinstance(shown, SeenTable)
+    assert (shown.epoch, shown.version) == ("another", 4)
+
+
+class LostMeanwhile(AbstractAsyncContextManager[Watch]):
+    """A watch that cannot begin; in the meantime the table is one of another epoch."""
+
+    def __init__(self, desk: Desk, match: Match) -> None:
+        self._desk, self._match = desk, match
+
+    async def __aenter__(self) -> Watch:
+        store = self._desk.store
+        table = replace(await self._match.table(), version=1, epoch="another")
+        keys = store._keys.of(table.game)
+        await store._link.client.delete(keys.game, keys.history)
+        await store.create(table, Batch(version=1, time_ms=table.updated_ms, actor=None))
+        for _ in range(3):
+            table = await put_down(self._desk, table)
+        raise StoreUnavailable("away")
+
+    async def __aexit__(self, *error: object) -> None:
+        raise NotImplementedError
+
+
 async def test_a_game_that_expires_while_it_is_watched_is_gone(desk: Desk) -> None:
     """Where the table is no more when its history is to be read the watcher is told so."""
     match = await playing(desk)
@@ -395,4 +434,4 @@ async def test_an_empty_version_is_a_batch_too(desk: Desk) -> None:
     """A version without events comes as a batch without events: there is no gap to wonder about."""
     table = await put_down(desk, await opened(desk))
     async with aclosing(watching(desk, table.game, after=1)) as stream:
-        assert await anext(stream) == SeenBatch(2, table.updated_ms, (), table.mark)
+        assert await anext(stream) == SeenBatch(2, table.updated_ms, (), table.epoch, table.mark)

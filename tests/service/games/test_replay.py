@@ -21,7 +21,7 @@ async def test_a_finished_match_can_be_played_again(desk: Desk, preset: str) -> 
     """The document holds all of the match: played again it comes to the same events and scores."""
     match = await playing(desk, 3, preset, deals=3)
     await match.to_the_end()
-    replay = read_replay(msgspec.json.encode(await get_replay(desk, match.game)))
+    replay = read_replay(msgspec.json.encode(await get_replay(desk, match.game, None)))
     assert failures(replay) == []
     view = (await get(desk, match.game, None)).view
     assert view is not None
@@ -33,7 +33,7 @@ async def test_moves_of_a_stand_in_are_in_the_replay(desk: Desk) -> None:
     match = await playing(desk, 3, deals=2)
     await leave(desk, match.game, match.tokens[1], request_id="")
     await match.to_the_end()
-    replay = await get_replay(desk, match.game)
+    replay = await get_replay(desk, match.game, None)
     assert failures(replay) == []
     assert any(move.startswith("1 ") for move in replay.moves)
 
@@ -52,21 +52,21 @@ async def test_there_is_no_replay_before_the_end(desk: Desk) -> None:
     """A match that waits, goes on or was given up has no replay: it would open hidden cards."""
     for game in ((await opened(desk)).game, (await playing(desk)).game):
         with pytest.raises(GameError, match="GAME_NOT_OVER"):
-            await get_replay(desk, game)
+            await get_replay(desk, game, None)
     match = await playing(desk)
     for token in match.tokens:
         await leave(desk, match.game, token, request_id="")
     with pytest.raises(GameError, match="GAME_NOT_OVER"):
-        await get_replay(desk, match.game)
+        await get_replay(desk, match.game, None)
 
 
 async def test_a_replay_is_made_once(desk: Desk) -> None:
     """Whoever asks for a replay again is given what was made, and many who ask at once have it made once."""
     match = await playing(desk, deals=1)
     await match.to_the_end()
-    first, *others = await asyncio.gather(*(get_replay(desk, match.game) for _ in range(5)))
+    first, *others = await asyncio.gather(*(get_replay(desk, match.game, None) for _ in range(5)))
     assert all(other is first for other in others)
-    assert await get_replay(desk, match.game) is first
+    assert await get_replay(desk, match.game, None) is first
 
 
 async def test_only_the_replays_asked_for_last_are_kept() -> None:

@@ -84,7 +84,7 @@ async def test_a_stored_table_is_played_to_its_end(desk: Desk, clock: Clock, red
     await play_on(desk, clock, game, tokens)
     after = await stored(desk, game)
     assert after.phase is Phase.FINISHED
-    states = [step.state for step in replayed(await get_replay(desk, game))]
+    states = [step.state for step in replayed(await get_replay(desk, game, tokens[0]))]
     assert states[-1] == after.match
     assert not [wrong for state in states for wrong in status(state)]
     assert after.version == before.version or (after.schema, len(after.mark)) == (SCHEMA, 8)

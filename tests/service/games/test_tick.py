@@ -328,7 +328,7 @@ async def test_bots_play_a_match_to_its_end(desk: Desk, clock: Clock, preset: st
             clock.now += 2 * desk.think_ms
             await tick(desk, match.game)
     assert (await match.table()).phase is Phase.FINISHED
-    assert (await get_replay(desk, match.game)).seeds
+    assert (await get_replay(desk, match.game, None)).seeds
 
 
 async def test_bots_stop_with_the_last_player(desk: Desk) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.store import BadCursor, Phase, Store
+from service.store import BadCursor, Phase, Seat, Store
 from service.store.keys import Keys
 from tests import servers
 from tests.service.store.tables import batch_of, committed, created, following, new_table
@@ -71,3 +71,54 @@ async def test_a_made_up_cursor_is_refused(own_store: Store, cursor: str) -> Non
     """What no page ever gave as its cursor is refused."""
     with pytest.raises(BadCursor):
         await own_store.open_tables(3, cursor)
+
+
+def seats(free: int, taken: int) -> tuple[Seat, ...]:
+    """So many seats of either kind."""
+    return (Seat(taken=True),) * taken + (Seat(),) * free
+
+
+async def test_the_fullest_of_those_that_are_alike_is_found(store: Store) -> None:
+    """Of the open tables of a likeness it is the one with the fewest free seats, and of those the oldest."""
+    tables = [new_table(likeness="kind", seats=seats(free, 4 - free)) for free in (3, 1, 1, 2)]
+    tables += [new_table(likeness="other", seats=seats(1, 3)), new_table(seats=seats(1, 3))]
+    for table in reversed(tables):
+        await store.create(table, batch_of(table))
+    found = []
+    for _ in range(4):
+        game = await store.fullest_alike("kind")
+        assert game is not None
+        found.append(game)
+        begun = following(next(table for table in tables if table.game == game), phase=Phase.PLAYING)
+        await store.commit(begun, batch_of(begun))
+    assert found == [tables[number].game for number in (1, 2, 3, 0)]
+    assert await store.fullest_alike("kind") is None
+    assert await store.fullest_alike("other") == tables[4].game
+
+
+async def test_each_commit_tells_how_full_a_table_is(store: Store) -> None:
+    """A seat that is taken or given up moves the table among those that are alike."""
+    first, second = (new_table(likeness="kind", seats=seats(2, 1)) for _ in range(2))
+    for table in (first, second):
+        await store.create(table, batch_of(table))
+    fuller = following(second, seats=seats(1, 2))
+    await store.commit(fuller, batch_of(fuller))
+    assert await store.fullest_alike("kind") == second.game
+    emptier = following(fuller, seats=seats(3, 0))
+    await store.commit(emptier, batch_of(emptier))
+    assert await store.fullest_alike("kind") == first.game
+
+
+async def test_expired_tables_are_no_longer_alike(store: Store, store_url: str) -> None:
+    """Entries of expired tables are dropped by who meets them, and the index of a likeness ends with its last table."""
+    tables = [new_table(likeness="kind", seats=seats(1, 1)) for _ in range(5)]
+    for table in tables:
+        await store.create(table, batch_of(table))
+    keys = Keys("rummyd")
+    with servers.client(store_url) as client:
+        indexes = [key for key in keys.alike_shards("kind") if client.exists(key)]
+        assert all(23 * 3600 < client.ttl(key) <= 24 * 3600 for key in indexes)
+        for table in tables[:4]:
+            client.delete(keys.of(table.game).game)
+        assert await store.fullest_alike("kind") == tables[4].game
+        assert sum(client.zcard(key) for key in indexes) == 1

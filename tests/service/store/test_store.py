@@ -1,6 +1,7 @@
 """The contract of a store, held against every server that can be had."""
 
 import asyncio
+import itertools
 
 import msgspec
 import pytest
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from service.store import (
     Answered,
     BadAddress,
+    CodeTaken,
     Committed,
     Conflict,
     Created,
@@ -18,8 +20,9 @@ from service.store import (
     Request,
     Store,
     StoreUnavailable,
+    Table,
 )
-from service.store.keys import Keys
+from service.store.keys import Keys, shard_of
 from tests import servers
 from tests.service.store.conftest import Connect
 from tests.service.store.rewind import bring_back, keep
@@ -134,6 +137,17 @@ async def test_of_many_commits_on_one_version_exactly_one_is_made(connect: Conne
     )
     (winner,) = [outcome.table for outcome in outcomes if isinstance(outcome, Committed)]
     assert outcomes.count(Conflict(winner)) == len(rivals) - 1
+
+
+async def test_a_commit_on_a_lost_history_is_none(store: Store, store_url: str) -> None:
+    """Where a game was lost and created anew, the next version of the old one is a conflict, though numbers agree."""
+    old = await created(store)
+    with servers.client(store_url) as client:
+        client.delete(Keys("rummyd").of(old.game).game)
+    new = await created(store, old.game)
+    assert (old.version, old.epoch != new.epoch) == (new.version, True)
+    assert await store.commit(following(old), batch_of(following(old))) == Conflict(new)
+    assert (await committed(store, following(new))).version == 2
 
 
 async def test_identical_commits_are_still_two(store: Store) -> None:
@@ -264,3 +278,54 @@ async def test_an_unreachable_server_is_unavailable(url: str) -> None:
         with pytest.raises(StoreUnavailable) as refused:
             await Store.connect(url)
     assert "sesame" not in str(refused.value)
+
+
+def coded(**changes: object) -> Table:
+    """A private table just created, whose code lies in its shard."""
+    codes = (f"CODE{number}" for number in itertools.count())
+    table = new_table(**changes)  # type: ignore[arg-type]
+    return replace(table, code=next(code for code in codes if shard_of(code) == shard_of(table.game)))
+
+
+async def test_a_private_table_is_found_by_its_code(store: Store) -> None:
+    """A code leads to its game from the commit that creates it, and any other code nowhere; the game is not listed."""
+    table = coded()
+    assert isinstance(await store.create(table, batch_of(table)), Created)
+    assert await store.find(table.code) == table.game
+    assert await store.find("CODE") is None
+    assert (await store.open_tables(10)).tables == ()
+
+
+async def test_a_code_has_one_game(store: Store) -> None:
+    """A game whose code another has is not created, and the code leads to where it led before."""
+    first = coded()
+    await store.create(first, batch_of(first))
+    ids = (f"rival{number}" for number in itertools.count())
+    rival = new_table(next(game for game in ids if shard_of(game) == shard_of(first.code)), code=first.code)
+    assert await store.create(rival, batch_of(rival)) == CodeTaken()
+    assert await store.load(rival.game) is None
+    assert await store.find(first.code) == first.game
+    assert await store.create(first, batch_of(first)) == Exists()
+
+
+async def test_a_code_in_another_shard_is_refused(store: Store) -> None:
+    """A code that does not lie beside its game is refused before anything is sent."""
+    table = coded()
+    elsewhere = next(code for code in map(str, itertools.count()) if shard_of(code) != shard_of(table.game))
+    table = replace(table, code=elsewhere)
+    with pytest.raises(ValueError, match="another shard"):
+        await store.create(table, batch_of(table))
+    assert await store.load(table.game) is None
+
+
+async def test_a_code_expires_with_its_game(store: Store, store_url: str) -> None:
+    """A code lives as long as its table: each commit postpones its end, too."""
+    table = coded()
+    await store.create(table, batch_of(table))
+    keys = Keys("rummyd").of(table.game, code=table.code)
+    with servers.client(store_url) as client:
+        client.pexpire(keys.code, 1000)
+        await advanced(store, table, 1)
+        assert client.pexpiretime(keys.code) == client.pexpiretime(keys.game)
+        kept = {key.decode() for key in client.scan_iter("*")}
+    assert kept == {keys.game, keys.history, keys.code}

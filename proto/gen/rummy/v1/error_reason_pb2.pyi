@@ -67,9 +67,25 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 22
     """A fault of the server. The request id in the metadata finds it in the server's log."""
     ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
-    """The match has not been played to its end."""
+    """The match is not over, or was given up before its end and has no replay."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
     """There is no such method or path."""
+    ERROR_REASON_CODE_NOT_FOUND: _ErrorReason.ValueType  # 31
+    """No table has this code, or no longer."""
+    ERROR_REASON_SPECTATORS_NOT_ALLOWED: _ErrorReason.ValueType  # 32
+    """The table keeps spectators away: the call needs a seat's token."""
+    ERROR_REASON_LIMIT_EXCEEDED: _ErrorReason.ValueType  # 40
+    """A limit on what a caller or a table may do is reached. Metadata: `limit`, its name, and `most`; a RetryInfo says when to come again."""
+    ERROR_REASON_API_KEY_REQUIRED: _ErrorReason.ValueType  # 41
+    """The call needs an API key, in `x-api-key`."""
+    ERROR_REASON_API_KEY_INVALID: _ErrorReason.ValueType  # 42
+    """The API key is none of this server's."""
+    ERROR_REASON_VERB_NOT_ALLOWED: _ErrorReason.ValueType  # 43
+    """Over REST: the path takes other verbs."""
+    ERROR_REASON_BODY_TOO_LARGE: _ErrorReason.ValueType  # 44
+    """Over REST: the body has more bytes than the server reads."""
+    ERROR_REASON_BODY_COMPRESSED: _ErrorReason.ValueType  # 45
+    """Over REST: the body is compressed."""
     ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
     """The match is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
@@ -159,9 +175,25 @@ ERROR_REASON_NEWER_SCHEMA: ErrorReason.ValueType  # 21
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
 """A fault of the server. The request id in the metadata finds it in the server's log."""
 ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
-"""The match has not been played to its end."""
+"""The match is not over, or was given up before its end and has no replay."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23
 """There is no such method or path."""
+ERROR_REASON_CODE_NOT_FOUND: ErrorReason.ValueType  # 31
+"""No table has this code, or no longer."""
+ERROR_REASON_SPECTATORS_NOT_ALLOWED: ErrorReason.ValueType  # 32
+"""The table keeps spectators away: the call needs a seat's token."""
+ERROR_REASON_LIMIT_EXCEEDED: ErrorReason.ValueType  # 40
+"""A limit on what a caller or a table may do is reached. Metadata: `limit`, its name, and `most`; a RetryInfo says when to come again."""
+ERROR_REASON_API_KEY_REQUIRED: ErrorReason.ValueType  # 41
+"""The call needs an API key, in `x-api-key`."""
+ERROR_REASON_API_KEY_INVALID: ErrorReason.ValueType  # 42
+"""The API key is none of this server's."""
+ERROR_REASON_VERB_NOT_ALLOWED: ErrorReason.ValueType  # 43
+"""Over REST: the path takes other verbs."""
+ERROR_REASON_BODY_TOO_LARGE: ErrorReason.ValueType  # 44
+"""Over REST: the body has more bytes than the server reads."""
+ERROR_REASON_BODY_COMPRESSED: ErrorReason.ValueType  # 45
+"""Over REST: the body is compressed."""
 ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101
 """The match is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102

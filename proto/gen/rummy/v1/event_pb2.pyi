@@ -30,8 +30,11 @@ class EventBatch(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     COMMIT_TIME_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version that the call made. Versions of a game are consecutive: no gap, no duplicate."""
+    epoch: _builtins.str
+    """The epoch that the version counts in: with the version, where to go on from."""
     @_builtins.property
     def commit_time(self) -> _timestamp_pb2.Timestamp:
         """When it was committed."""
@@ -46,10 +49,11 @@ class EventBatch(_message.Message):
         version: _builtins.int = ...,
         commit_time: _timestamp_pb2.Timestamp | None = ...,
         events: _abc.Iterable[Global___Event] | None = ...,
+        epoch: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["commit_time", b"commit_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_time", b"commit_time", "events", b"events", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_time", b"commit_time", "epoch", b"epoch", "events", b"events", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -60,6 +60,52 @@ class Game(_message.Message):
     STATE_ABANDONED: Game.State.ValueType  # 4
     """Everybody left before the end."""
 
+    class _Visibility:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _VisibilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[Game._Visibility.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        VISIBILITY_UNSPECIFIED: Game._Visibility.ValueType  # 0
+        """Not said: as public."""
+        VISIBILITY_PUBLIC: Game._Visibility.ValueType  # 1
+        """Anybody: it is listed, and QuickJoin leads to it."""
+        VISIBILITY_PRIVATE: Game._Visibility.ValueType  # 2
+        """Who has its code, or was told its name."""
+
+    class Visibility(_Visibility, metaclass=_VisibilityEnumTypeWrapper):
+        """Who finds a table without knowing its name."""
+
+    VISIBILITY_UNSPECIFIED: Game.Visibility.ValueType  # 0
+    """Not said: as public."""
+    VISIBILITY_PUBLIC: Game.Visibility.ValueType  # 1
+    """Anybody: it is listed, and QuickJoin leads to it."""
+    VISIBILITY_PRIVATE: Game.Visibility.ValueType  # 2
+    """Who has its code, or was told its name."""
+
+    class _Spectators:
+        ValueType = _typing.NewType("ValueType", _builtins.int)
+        V: _TypeAlias = ValueType  # noqa: Y015
+
+    class _SpectatorsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[Game._Spectators.ValueType], _builtins.type):
+        DESCRIPTOR: _descriptor.EnumDescriptor
+        SPECTATORS_UNSPECIFIED: Game._Spectators.ValueType  # 0
+        """Not said: as allowed."""
+        SPECTATORS_ALLOWED: Game._Spectators.ValueType  # 1
+        """They see what lies on the table."""
+        SPECTATORS_NOT_ALLOWED: Game._Spectators.ValueType  # 2
+        """They see who sits there, and nothing of the match: neither view, events nor replay."""
+
+    class Spectators(_Spectators, metaclass=_SpectatorsEnumTypeWrapper):
+        """Whether those who have no seat may look on."""
+
+    SPECTATORS_UNSPECIFIED: Game.Spectators.ValueType  # 0
+    """Not said: as allowed."""
+    SPECTATORS_ALLOWED: Game.Spectators.ValueType  # 1
+    """They see what lies on the table."""
+    SPECTATORS_NOT_ALLOWED: Game.Spectators.ValueType  # 2
+    """They see who sits there, and nothing of the match: neither view, events nor replay."""
+
     @_typing.final
     class Seat(_message.Message):
         """A place at the table."""
@@ -175,6 +221,10 @@ class Game(_message.Message):
     COMMITMENT_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
     TURN_LIMIT_FIELD_NUMBER: _builtins.int
+    VISIBILITY_FIELD_NUMBER: _builtins.int
+    JOIN_CODE_FIELD_NUMBER: _builtins.int
+    SPECTATORS_FIELD_NUMBER: _builtins.int
+    REMATCH_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The resource name, `games/{game}`."""
     display_name: _builtins.str
@@ -189,6 +239,18 @@ class Game(_message.Message):
     """Names this history of the game. Another epoch means that the versions seen before are of a history that is lost."""
     commitment: _builtins.str
     """SHA-256 of the seed of the first deal, in hex: published before the deal, so that the shuffle can be proved afterwards."""
+    visibility: Global___Game.Visibility.ValueType
+    """Who finds the table without knowing its name."""
+    join_code: _builtins.str
+    """What a private table is found by with FindGame, for people to tell each other: six of the digits and capital letters, without those that are
+    easily mistaken, `0 O 1 I L U`. It leads to the table as long as there is one. Empty at a public table.
+    """
+    spectators: Global___Game.Spectators.ValueType
+    """Whether those who have no seat may look on."""
+    rematch: _builtins.str
+    """The table where those who played here play again, `games/{game}`, once one of them has called Rematch. Told to the seats of a match that is over,
+    by GetGame and in snapshots.
+    """
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
         """The rules: in a request a preset with the fields that differ, or all fields. Left out: `basic`. In an answer they are whole."""
@@ -211,7 +273,7 @@ class Game(_message.Message):
 
     @_builtins.property
     def view(self) -> _view_pb2.View:
-        """The match as the caller may see it. Unset before it starts, and in lists."""
+        """The match as the caller may see it. Unset before it starts, in lists, and for spectators where none are allowed."""
 
     @_builtins.property
     def turn_limit(self) -> Global___Game.TurnLimit:
@@ -234,10 +296,14 @@ class Game(_message.Message):
         commitment: _builtins.str = ...,
         view: _view_pb2.View | None = ...,
         turn_limit: Global___Game.TurnLimit | None = ...,
+        visibility: Global___Game.Visibility.ValueType = ...,
+        join_code: _builtins.str = ...,
+        spectators: Global___Game.Spectators.ValueType = ...,
+        rematch: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "rule_set", b"rule_set", "turn_limit", b"turn_limit", "update_time", b"update_time", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "display_name", b"display_name", "epoch", b"epoch", "expire_time", b"expire_time", "name", b"name", "rule_set", b"rule_set", "seat_count", b"seat_count", "seats", b"seats", "state", b"state", "turn_limit", b"turn_limit", "update_time", b"update_time", "version", b"version", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "create_time", b"create_time", "display_name", b"display_name", "epoch", b"epoch", "expire_time", b"expire_time", "join_code", b"join_code", "name", b"name", "rematch", b"rematch", "rule_set", b"rule_set", "seat_count", b"seat_count", "seats", b"seats", "spectators", b"spectators", "state", b"state", "turn_limit", b"turn_limit", "update_time", b"update_time", "version", b"version", "view", b"view", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

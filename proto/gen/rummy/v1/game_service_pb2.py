@@ -27,6 +27,7 @@ from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.api import client_pb2 as google_dot_api_dot_client__pb2
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from rummy.v1 import action_pb2 as rummy_dot_v1_dot_action__pb2
 from rummy.v1 import event_pb2 as rummy_dot_v1_dot_event__pb2
@@ -35,7 +36,7 @@ from rummy.v1 import replay_pb2 as rummy_dot_v1_dot_replay__pb2
 from rummy.v1 import view_pb2 as rummy_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1brummy/v1/game_service.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15rummy/v1/action.proto\x1a\x14rummy/v1/event.proto\x1a\x13rummy/v1/game.proto\x1a\x15rummy/v1/replay.proto\x1a\x13rummy/v1/view.proto\"b\n\x11\x43reateGameRequest\x12(\n\x04game\x18\x01 \x01(\x0b\x32\x0e.rummy.v1.GameB\n\xe2\x41\x01\x02\xbaH\x03\xc8\x01\x01\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"Q\n\x0eGetGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\"T\n\x10ListGamesRequest\x12\x1e\n\tpage_size\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12 \n\npage_token\x18\x02 \x01(\tB\x0c\xe2\x41\x01\x01\xbaH\x05r\x03\x18\xc8\x01\"K\n\x11ListGamesResponse\x12\x1d\n\x05games\x18\x01 \x03(\x0b\x32\x0e.rummy.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xf2\x01\n\x0fJoinGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\x0c\x64isplay_name\x18\x02 \x01(\tB\r\xe2\x41\x01\x02\xbaH\x06r\x04\x10\x01\x18(\x12 \n\x04seat\x18\x03 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x07(\x00H\x00\x88\x01\x01\x12)\n\x07\x65ntropy\x18\x05 \x01(\tB\x18\xe2\x41\x01\x01\xbaH\x11r\x0f\x32\r^[ -~]{0,64}$\x12#\n\nrequest_id\x18\x04 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x42\x07\n\x05_seat\"M\n\x10JoinGameResponse\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05token\x18\x02 \x01(\t\x12\x1c\n\x04game\x18\x03 \x01(\x0b\x32\x0e.rummy.v1.Game\"\xc3\x01\n\rAddBotRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12!\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18(\x12 \n\x04seat\x18\x03 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x07(\x00H\x00\x88\x01\x01\x12#\n\nrequest_id\x18\x04 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x42\x07\n\x05_seat\"y\n\x11ResumeSeatRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"x\n\x10LeaveGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"x\n\x10StartGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"\x83\x02\n\nActRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12\x31\n\x07\x61\x63tions\x18\x02 \x03(\x0b\x32\x10.rummy.v1.ActionB\x0e\xe2\x41\x01\x02\xbaH\x07\x92\x01\x04\x08\x01\x10@\x12#\n\nrequest_id\x18\x03 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12*\n\x10\x65xpected_version\x18\x04 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x01H\x00\x88\x01\x01\x12\x1b\n\rvalidate_only\x18\x05 \x01(\x08\x42\x04\xe2\x41\x01\x01\x42\x13\n\x11_expected_version\"]\n\x0b\x41\x63tResponse\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x1f\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x0f.rummy.v1.Event\x12\x1c\n\x04view\x18\x03 \x01(\x0b\x32\x0e.rummy.v1.View\"\x9c\x01\n\x17ListLegalActionsRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12\x1e\n\tpage_size\x18\x02 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12 \n\npage_token\x18\x03 \x01(\tB\x0c\xe2\x41\x01\x01\xbaH\x05r\x03\x18\xc8\x01\"g\n\x18ListLegalActionsResponse\x12!\n\x07\x61\x63tions\x18\x01 \x03(\x0b\x32\x10.rummy.v1.Action\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\x05\"S\n\x10GetReplayRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\"\xb5\x01\n\x0eObserveRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12\x1a\n\x05\x61\x66ter\x18\x02 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12\x1a\n\x05\x65poch\x18\x03 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18(\x12*\n\x04mark\x18\x04 \x01(\tB\x1c\xe2\x41\x01\x01\xbaH\x15r\x13\x32\x11^([0-9a-f]{16})?$\"\xf7\x01\n\x0fObserveResponse\x12\"\n\x08snapshot\x18\x01 \x01(\x0b\x32\x0e.rummy.v1.GameH\x00\x12%\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32\x14.rummy.v1.EventBatchH\x00\x12\x38\n\theartbeat\x18\x03 \x01(\x0b\x32#.rummy.v1.ObserveResponse.HeartbeatH\x00\x12\x0c\n\x04mark\x18\x04 \x01(\t\x1a\x46\n\tHeartbeat\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\t\n\x07message2\xf7\t\n\x0bGameService\x12Y\n\nCreateGame\x12\x1b.rummy.v1.CreateGameRequest\x1a\x0e.rummy.v1.Game\"\x1e\xda\x41\x04game\x82\xd3\xe4\x93\x02\x11\"\t/v1/games:\x04game\x12V\n\x07GetGame\x12\x18.rummy.v1.GetGameRequest\x1a\x0e.rummy.v1.Game\"!\xda\x41\x04name\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=games/*}\x12Z\n\tListGames\x12\x1a.rummy.v1.ListGamesRequest\x1a\x1b.rummy.v1.ListGamesResponse\"\x14\xda\x41\x00\x82\xd3\xe4\x93\x02\x0b\x12\t/v1/games\x12y\n\x08JoinGame\x12\x19.rummy.v1.JoinGameRequest\x1a\x1a.rummy.v1.JoinGameResponse\"6\xda\x41\x11name,display_name\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/{name=games/*}:join:\x01*\x12^\n\x06\x41\x64\x64\x42ot\x12\x17.rummy.v1.AddBotRequest\x1a\x0e.rummy.v1.Game\"+\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1e\"\x19/v1/{name=games/*}:addBot:\x01*\x12j\n\nResumeSeat\x12\x1b.rummy.v1.ResumeSeatRequest\x1a\x0e.rummy.v1.Game\"/\xda\x41\x04name\x82\xd3\xe4\x93\x02\"\"\x1d/v1/{name=games/*}:resumeSeat:\x01*\x12\x63\n\tLeaveGame\x12\x1a.rummy.v1.LeaveGameRequest\x1a\x0e.rummy.v1.Game\"*\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/{name=games/*}:leave:\x01*\x12\x63\n\tStartGame\x12\x1a.rummy.v1.StartGameRequest\x1a\x0e.rummy.v1.Game\"*\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/{name=games/*}:start:\x01*\x12\x64\n\x03\x41\x63t\x12\x14.rummy.v1.ActRequest\x1a\x15.rummy.v1.ActResponse\"0\xda\x41\x0cname,actions\x82\xd3\xe4\x93\x02\x1b\"\x16/v1/{name=games/*}:act:\x01*\x12\x89\x01\n\x10ListLegalActions\x12!.rummy.v1.ListLegalActionsRequest\x1a\".rummy.v1.ListLegalActionsResponse\".\xda\x41\x04name\x82\xd3\xe4\x93\x02!\x12\x1f/v1/{name=games/*}:legalActions\x12\x63\n\tGetReplay\x12\x1a.rummy.v1.GetReplayRequest\x1a\x10.rummy.v1.Replay\"(\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/{name=games/*}/replay\x12q\n\x07Observe\x12\x18.rummy.v1.ObserveRequest\x1a\x19.rummy.v1.ObserveResponse\"/\xda\x41\nname,after\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/{name=games/*}:observe0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1brummy/v1/game_service.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15rummy/v1/action.proto\x1a\x14rummy/v1/event.proto\x1a\x13rummy/v1/game.proto\x1a\x15rummy/v1/replay.proto\x1a\x13rummy/v1/view.proto\"b\n\x11\x43reateGameRequest\x12(\n\x04game\x18\x01 \x01(\x0b\x32\x0e.rummy.v1.GameB\n\xe2\x41\x01\x02\xbaH\x03\xc8\x01\x01\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"Q\n\x0eGetGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\"^\n\x0f\x46indGameRequest\x12K\n\x04\x63ode\x18\x01 \x01(\tB=\xe2\x41\x01\x02\xbaH6r4\x18(20^([ -]*[2-9A-HJKMNP-TV-Za-hjkmnp-tv-z]){6}[ -]*$\"T\n\x10ListGamesRequest\x12\x1e\n\tpage_size\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12 \n\npage_token\x18\x02 \x01(\tB\x0c\xe2\x41\x01\x01\xbaH\x05r\x03\x18\xc8\x01\"K\n\x11ListGamesResponse\x12\x1d\n\x05games\x18\x01 \x03(\x0b\x32\x0e.rummy.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xf2\x01\n\x0fJoinGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\x0c\x64isplay_name\x18\x02 \x01(\tB\r\xe2\x41\x01\x02\xbaH\x06r\x04\x10\x01\x18(\x12 \n\x04seat\x18\x03 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x07(\x00H\x00\x88\x01\x01\x12)\n\x07\x65ntropy\x18\x05 \x01(\tB\x18\xe2\x41\x01\x01\xbaH\x11r\x0f\x32\r^[ -~]{0,64}$\x12#\n\nrequest_id\x18\x04 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x42\x07\n\x05_seat\"\xb1\x01\n\x10QuickJoinRequest\x12(\n\x04game\x18\x01 \x01(\x0b\x32\x0e.rummy.v1.GameB\n\xe2\x41\x01\x02\xbaH\x03\xc8\x01\x01\x12#\n\x0c\x64isplay_name\x18\x02 \x01(\tB\r\xe2\x41\x01\x02\xbaH\x06r\x04\x10\x01\x18(\x12)\n\x07\x65ntropy\x18\x03 \x01(\tB\x18\xe2\x41\x01\x01\xbaH\x11r\x0f\x32\r^[ -~]{0,64}$\x12#\n\nrequest_id\x18\x04 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"M\n\x10JoinGameResponse\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05token\x18\x02 \x01(\t\x12\x1c\n\x04game\x18\x03 \x01(\x0b\x32\x0e.rummy.v1.Game\"\xc3\x01\n\rAddBotRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12!\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18(\x12 \n\x04seat\x18\x03 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x07(\x00H\x00\x88\x01\x01\x12#\n\nrequest_id\x18\x04 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x42\x07\n\x05_seat\"y\n\x11ResumeSeatRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"x\n\x10LeaveGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"\xa1\x01\n\x0eRematchRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12)\n\x07\x65ntropy\x18\x02 \x01(\tB\x18\xe2\x41\x01\x01\xbaH\x11r\x0f\x32\r^[ -~]{0,64}$\x12#\n\nrequest_id\x18\x03 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"x\n\x10StartGameRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12#\n\nrequest_id\x18\x02 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\"\x83\x02\n\nActRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12\x31\n\x07\x61\x63tions\x18\x02 \x03(\x0b\x32\x10.rummy.v1.ActionB\x0e\xe2\x41\x01\x02\xbaH\x07\x92\x01\x04\x08\x01\x10@\x12#\n\nrequest_id\x18\x03 \x01(\tB\x0f\xe2\x41\x01\x01\xbaH\x08r\x03\xb0\x01\x01\xd8\x01\x01\x12*\n\x10\x65xpected_version\x18\x04 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x01H\x00\x88\x01\x01\x12\x1b\n\rvalidate_only\x18\x05 \x01(\x08\x42\x04\xe2\x41\x01\x01\x42\x13\n\x11_expected_version\"]\n\x0b\x41\x63tResponse\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x1f\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x0f.rummy.v1.Event\x12\x1c\n\x04view\x18\x03 \x01(\x0b\x32\x0e.rummy.v1.View\"\x9c\x01\n\x17ListLegalActionsRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12\x1e\n\tpage_size\x18\x02 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12 \n\npage_token\x18\x03 \x01(\tB\x0c\xe2\x41\x01\x01\xbaH\x05r\x03\x18\xc8\x01\"g\n\x18ListLegalActionsResponse\x12!\n\x07\x61\x63tions\x18\x01 \x03(\x0b\x32\x10.rummy.v1.Action\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\x05\"S\n\x10GetReplayRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\"\xb5\x01\n\x0eObserveRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12\x1a\n\x05\x61\x66ter\x18\x02 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12\x1a\n\x05\x65poch\x18\x03 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18(\x12*\n\x04mark\x18\x04 \x01(\tB\x1c\xe2\x41\x01\x01\xbaH\x15r\x13\x32\x11^([0-9a-f]{16})?$\"\xf7\x01\n\x0fObserveResponse\x12\"\n\x08snapshot\x18\x01 \x01(\x0b\x32\x0e.rummy.v1.GameH\x00\x12%\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32\x14.rummy.v1.EventBatchH\x00\x12\x38\n\theartbeat\x18\x03 \x01(\x0b\x32#.rummy.v1.ObserveResponse.HeartbeatH\x00\x12\x0c\n\x04mark\x18\x04 \x01(\t\x1a\x46\n\tHeartbeat\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\t\n\x07message\"\x93\x02\n\x11ListEventsRequest\x12?\n\x04name\x18\x01 \x01(\tB1\xe2\x41\x01\x02\xfa\x41\r\n\x0brummyd/Game\xbaH\x1ar\x18\x32\x16^games/[a-z0-9]{1,40}$\x12\x1a\n\x05\x61\x66ter\x18\x02 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12\x1a\n\x05\x65poch\x18\x03 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18(\x12\x1e\n\tpage_size\x18\x04 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12\x39\n\x04wait\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationB\x10\xe2\x41\x01\x01\xbaH\t\xaa\x01\x06\"\x02\x08\x1e\x32\x00\x12*\n\x04mark\x18\x06 \x01(\tB\x1c\xe2\x41\x01\x01\xbaH\x15r\x13\x32\x11^([0-9a-f]{16})?$\"\xa7\x01\n\x12ListEventsResponse\x12 \n\x08snapshot\x18\x01 \x01(\x0b\x32\x0e.rummy.v1.Game\x12%\n\x07\x62\x61tches\x18\x02 \x03(\x0b\x32\x14.rummy.v1.EventBatch\x12\x0f\n\x07version\x18\x03 \x01(\x05\x12\r\n\x05\x65poch\x18\x04 \x01(\t\x12\x0c\n\x04more\x18\x05 \x01(\x08\x12\x0c\n\x04over\x18\x06 \x01(\x08\x12\x0c\n\x04mark\x18\x07 \x01(\t2\xae\r\n\x0bGameService\x12Y\n\nCreateGame\x12\x1b.rummy.v1.CreateGameRequest\x1a\x0e.rummy.v1.Game\"\x1e\xda\x41\x04game\x82\xd3\xe4\x93\x02\x11\"\t/v1/games:\x04game\x12V\n\x07GetGame\x12\x18.rummy.v1.GetGameRequest\x1a\x0e.rummy.v1.Game\"!\xda\x41\x04name\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/{name=games/*}\x12T\n\x08\x46indGame\x12\x19.rummy.v1.FindGameRequest\x1a\x0e.rummy.v1.Game\"\x1d\xda\x41\x04\x63ode\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/games:find\x12Z\n\tListGames\x12\x1a.rummy.v1.ListGamesRequest\x1a\x1b.rummy.v1.ListGamesResponse\"\x14\xda\x41\x00\x82\xd3\xe4\x93\x02\x0b\x12\t/v1/games\x12y\n\x08JoinGame\x12\x19.rummy.v1.JoinGameRequest\x1a\x1a.rummy.v1.JoinGameResponse\"6\xda\x41\x11name,display_name\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/{name=games/*}:join:\x01*\x12w\n\tQuickJoin\x12\x1a.rummy.v1.QuickJoinRequest\x1a\x1a.rummy.v1.JoinGameResponse\"2\xda\x41\x11game,display_name\x82\xd3\xe4\x93\x02\x18\"\x13/v1/games:quickJoin:\x01*\x12^\n\x06\x41\x64\x64\x42ot\x12\x17.rummy.v1.AddBotRequest\x1a\x0e.rummy.v1.Game\"+\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1e\"\x19/v1/{name=games/*}:addBot:\x01*\x12j\n\nResumeSeat\x12\x1b.rummy.v1.ResumeSeatRequest\x1a\x0e.rummy.v1.Game\"/\xda\x41\x04name\x82\xd3\xe4\x93\x02\"\"\x1d/v1/{name=games/*}:resumeSeat:\x01*\x12\x63\n\tLeaveGame\x12\x1a.rummy.v1.LeaveGameRequest\x1a\x0e.rummy.v1.Game\"*\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/{name=games/*}:leave:\x01*\x12m\n\x07Rematch\x12\x18.rummy.v1.RematchRequest\x1a\x1a.rummy.v1.JoinGameResponse\",\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1f\"\x1a/v1/{name=games/*}:rematch:\x01*\x12\x63\n\tStartGame\x12\x1a.rummy.v1.StartGameRequest\x1a\x0e.rummy.v1.Game\"*\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/{name=games/*}:start:\x01*\x12\x64\n\x03\x41\x63t\x12\x14.rummy.v1.ActRequest\x1a\x15.rummy.v1.ActResponse\"0\xda\x41\x0cname,actions\x82\xd3\xe4\x93\x02\x1b\"\x16/v1/{name=games/*}:act:\x01*\x12\x89\x01\n\x10ListLegalActions\x12!.rummy.v1.ListLegalActionsRequest\x1a\".rummy.v1.ListLegalActionsResponse\".\xda\x41\x04name\x82\xd3\xe4\x93\x02!\x12\x1f/v1/{name=games/*}:legalActions\x12\x63\n\tGetReplay\x12\x1a.rummy.v1.GetReplayRequest\x1a\x10.rummy.v1.Replay\"(\xda\x41\x04name\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/{name=games/*}/replay\x12q\n\x07Observe\x12\x18.rummy.v1.ObserveRequest\x1a\x19.rummy.v1.ObserveResponse\"/\xda\x41\nname,after\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/{name=games/*}:observe0\x01\x12w\n\nListEvents\x12\x1b.rummy.v1.ListEventsRequest\x1a\x1c.rummy.v1.ListEventsResponse\".\xda\x41\nname,after\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/{name=games/*}/eventsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,6 +49,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATEGAMEREQUEST'].fields_by_name['request_id']._serialized_options = b'\342A\001\001\272H\010r\003\260\001\001\330\001\001'
   _globals['_GETGAMEREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETGAMEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\r\n\013rummyd/Game\272H\032r\0302\026^games/[a-z0-9]{1,40}$'
+  _globals['_FINDGAMEREQUEST'].fields_by_name['code']._loaded_options = None
+  _globals['_FINDGAMEREQUEST'].fields_by_name['code']._serialized_options = b'\342A\001\002\272H6r4\030(20^([ -]*[2-9A-HJKMNP-TV-Za-hjkmnp-tv-z]){6}[ -]*$'
   _globals['_LISTGAMESREQUEST'].fields_by_name['page_size']._loaded_options = None
   _globals['_LISTGAMESREQUEST'].fields_by_name['page_size']._serialized_options = b'\342A\001\001\272H\004\032\002(\000'
   _globals['_LISTGAMESREQUEST'].fields_by_name['page_token']._loaded_options = None
@@ -62,6 +65,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JOINGAMEREQUEST'].fields_by_name['entropy']._serialized_options = b'\342A\001\001\272H\021r\0172\r^[ -~]{0,64}$'
   _globals['_JOINGAMEREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_JOINGAMEREQUEST'].fields_by_name['request_id']._serialized_options = b'\342A\001\001\272H\010r\003\260\001\001\330\001\001'
+  _globals['_QUICKJOINREQUEST'].fields_by_name['game']._loaded_options = None
+  _globals['_QUICKJOINREQUEST'].fields_by_name['game']._serialized_options = b'\342A\001\002\272H\003\310\001\001'
+  _globals['_QUICKJOINREQUEST'].fields_by_name['display_name']._loaded_options = None
+  _globals['_QUICKJOINREQUEST'].fields_by_name['display_name']._serialized_options = b'\342A\001\002\272H\006r\004\020\001\030('
+  _globals['_QUICKJOINREQUEST'].fields_by_name['entropy']._loaded_options = None
+  _globals['_QUICKJOINREQUEST'].fields_by_name['entropy']._serialized_options = b'\342A\001\001\272H\021r\0172\r^[ -~]{0,64}$'
+  _globals['_QUICKJOINREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_QUICKJOINREQUEST'].fields_by_name['request_id']._serialized_options = b'\342A\001\001\272H\010r\003\260\001\001\330\001\001'
   _globals['_ADDBOTREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_ADDBOTREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\r\n\013rummyd/Game\272H\032r\0302\026^games/[a-z0-9]{1,40}$'
   _globals['_ADDBOTREQUEST'].fields_by_name['display_name']._loaded_options = None
@@ -78,6 +89,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LEAVEGAMEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\r\n\013rummyd/Game\272H\032r\0302\026^games/[a-z0-9]{1,40}$'
   _globals['_LEAVEGAMEREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_LEAVEGAMEREQUEST'].fields_by_name['request_id']._serialized_options = b'\342A\001\001\272H\010r\003\260\001\001\330\001\001'
+  _globals['_REMATCHREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_REMATCHREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\r\n\013rummyd/Game\272H\032r\0302\026^games/[a-z0-9]{1,40}$'
+  _globals['_REMATCHREQUEST'].fields_by_name['entropy']._loaded_options = None
+  _globals['_REMATCHREQUEST'].fields_by_name['entropy']._serialized_options = b'\342A\001\001\272H\021r\0172\r^[ -~]{0,64}$'
+  _globals['_REMATCHREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_REMATCHREQUEST'].fields_by_name['request_id']._serialized_options = b'\342A\001\001\272H\010r\003\260\001\001\330\001\001'
   _globals['_STARTGAMEREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_STARTGAMEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\r\n\013rummyd/Game\272H\032r\0302\026^games/[a-z0-9]{1,40}$'
   _globals['_STARTGAMEREQUEST'].fields_by_name['request_id']._loaded_options = None
@@ -108,20 +125,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OBSERVEREQUEST'].fields_by_name['epoch']._serialized_options = b'\342A\001\001\272H\004r\002\030('
   _globals['_OBSERVEREQUEST'].fields_by_name['mark']._loaded_options = None
   _globals['_OBSERVEREQUEST'].fields_by_name['mark']._serialized_options = b'\342A\001\001\272H\025r\0232\021^([0-9a-f]{16})?$'
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\r\n\013rummyd/Game\272H\032r\0302\026^games/[a-z0-9]{1,40}$'
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['after']._loaded_options = None
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['after']._serialized_options = b'\342A\001\001\272H\004\032\002(\000'
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['epoch']._loaded_options = None
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['epoch']._serialized_options = b'\342A\001\001\272H\004r\002\030('
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['page_size']._loaded_options = None
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['page_size']._serialized_options = b'\342A\001\001\272H\004\032\002(\000'
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['wait']._loaded_options = None
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['wait']._serialized_options = b'\342A\001\001\272H\t\252\001\006\"\002\010\0362\000'
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['mark']._loaded_options = None
+  _globals['_LISTEVENTSREQUEST'].fields_by_name['mark']._serialized_options = b'\342A\001\001\272H\025r\0232\021^([0-9a-f]{16})?$'
   _globals['_GAMESERVICE'].methods_by_name['CreateGame']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['CreateGame']._serialized_options = b'\332A\004game\202\323\344\223\002\021\"\t/v1/games:\004game'
   _globals['_GAMESERVICE'].methods_by_name['GetGame']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['GetGame']._serialized_options = b'\332A\004name\202\323\344\223\002\024\022\022/v1/{name=games/*}'
+  _globals['_GAMESERVICE'].methods_by_name['FindGame']._loaded_options = None
+  _globals['_GAMESERVICE'].methods_by_name['FindGame']._serialized_options = b'\332A\004code\202\323\344\223\002\020\022\016/v1/games:find'
   _globals['_GAMESERVICE'].methods_by_name['ListGames']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['ListGames']._serialized_options = b'\332A\000\202\323\344\223\002\013\022\t/v1/games'
   _globals['_GAMESERVICE'].methods_by_name['JoinGame']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['JoinGame']._serialized_options = b'\332A\021name,display_name\202\323\344\223\002\034\"\027/v1/{name=games/*}:join:\001*'
+  _globals['_GAMESERVICE'].methods_by_name['QuickJoin']._loaded_options = None
+  _globals['_GAMESERVICE'].methods_by_name['QuickJoin']._serialized_options = b'\332A\021game,display_name\202\323\344\223\002\030\"\023/v1/games:quickJoin:\001*'
   _globals['_GAMESERVICE'].methods_by_name['AddBot']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['AddBot']._serialized_options = b'\332A\004name\202\323\344\223\002\036\"\031/v1/{name=games/*}:addBot:\001*'
   _globals['_GAMESERVICE'].methods_by_name['ResumeSeat']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['ResumeSeat']._serialized_options = b'\332A\004name\202\323\344\223\002\"\"\035/v1/{name=games/*}:resumeSeat:\001*'
   _globals['_GAMESERVICE'].methods_by_name['LeaveGame']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['LeaveGame']._serialized_options = b'\332A\004name\202\323\344\223\002\035\"\030/v1/{name=games/*}:leave:\001*'
+  _globals['_GAMESERVICE'].methods_by_name['Rematch']._loaded_options = None
+  _globals['_GAMESERVICE'].methods_by_name['Rematch']._serialized_options = b'\332A\004name\202\323\344\223\002\037\"\032/v1/{name=games/*}:rematch:\001*'
   _globals['_GAMESERVICE'].methods_by_name['StartGame']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['StartGame']._serialized_options = b'\332A\004name\202\323\344\223\002\035\"\030/v1/{name=games/*}:start:\001*'
   _globals['_GAMESERVICE'].methods_by_name['Act']._loaded_options = None
@@ -132,42 +167,54 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GAMESERVICE'].methods_by_name['GetReplay']._serialized_options = b'\332A\004name\202\323\344\223\002\033\022\031/v1/{name=games/*}/replay'
   _globals['_GAMESERVICE'].methods_by_name['Observe']._loaded_options = None
   _globals['_GAMESERVICE'].methods_by_name['Observe']._serialized_options = b'\332A\nname,after\202\323\344\223\002\034\022\032/v1/{name=games/*}:observe'
-  _globals['_CREATEGAMEREQUEST']._serialized_start=328
-  _globals['_CREATEGAMEREQUEST']._serialized_end=426
-  _globals['_GETGAMEREQUEST']._serialized_start=428
-  _globals['_GETGAMEREQUEST']._serialized_end=509
-  _globals['_LISTGAMESREQUEST']._serialized_start=511
-  _globals['_LISTGAMESREQUEST']._serialized_end=595
-  _globals['_LISTGAMESRESPONSE']._serialized_start=597
-  _globals['_LISTGAMESRESPONSE']._serialized_end=672
-  _globals['_JOINGAMEREQUEST']._serialized_start=675
-  _globals['_JOINGAMEREQUEST']._serialized_end=917
-  _globals['_JOINGAMERESPONSE']._serialized_start=919
-  _globals['_JOINGAMERESPONSE']._serialized_end=996
-  _globals['_ADDBOTREQUEST']._serialized_start=999
-  _globals['_ADDBOTREQUEST']._serialized_end=1194
-  _globals['_RESUMESEATREQUEST']._serialized_start=1196
-  _globals['_RESUMESEATREQUEST']._serialized_end=1317
-  _globals['_LEAVEGAMEREQUEST']._serialized_start=1319
-  _globals['_LEAVEGAMEREQUEST']._serialized_end=1439
-  _globals['_STARTGAMEREQUEST']._serialized_start=1441
-  _globals['_STARTGAMEREQUEST']._serialized_end=1561
-  _globals['_ACTREQUEST']._serialized_start=1564
-  _globals['_ACTREQUEST']._serialized_end=1823
-  _globals['_ACTRESPONSE']._serialized_start=1825
-  _globals['_ACTRESPONSE']._serialized_end=1918
-  _globals['_LISTLEGALACTIONSREQUEST']._serialized_start=1921
-  _globals['_LISTLEGALACTIONSREQUEST']._serialized_end=2077
-  _globals['_LISTLEGALACTIONSRESPONSE']._serialized_start=2079
-  _globals['_LISTLEGALACTIONSRESPONSE']._serialized_end=2182
-  _globals['_GETREPLAYREQUEST']._serialized_start=2184
-  _globals['_GETREPLAYREQUEST']._serialized_end=2267
-  _globals['_OBSERVEREQUEST']._serialized_start=2270
-  _globals['_OBSERVEREQUEST']._serialized_end=2451
-  _globals['_OBSERVERESPONSE']._serialized_start=2454
-  _globals['_OBSERVERESPONSE']._serialized_end=2701
-  _globals['_OBSERVERESPONSE_HEARTBEAT']._serialized_start=2620
-  _globals['_OBSERVERESPONSE_HEARTBEAT']._serialized_end=2690
-  _globals['_GAMESERVICE']._serialized_start=2704
-  _globals['_GAMESERVICE']._serialized_end=3975
+  _globals['_GAMESERVICE'].methods_by_name['ListEvents']._loaded_options = None
+  _globals['_GAMESERVICE'].methods_by_name['ListEvents']._serialized_options = b'\332A\nname,after\202\323\344\223\002\033\022\031/v1/{name=games/*}/events'
+  _globals['_CREATEGAMEREQUEST']._serialized_start=360
+  _globals['_CREATEGAMEREQUEST']._serialized_end=458
+  _globals['_GETGAMEREQUEST']._serialized_start=460
+  _globals['_GETGAMEREQUEST']._serialized_end=541
+  _globals['_FINDGAMEREQUEST']._serialized_start=543
+  _globals['_FINDGAMEREQUEST']._serialized_end=637
+  _globals['_LISTGAMESREQUEST']._serialized_start=639
+  _globals['_LISTGAMESREQUEST']._serialized_end=723
+  _globals['_LISTGAMESRESPONSE']._serialized_start=725
+  _globals['_LISTGAMESRESPONSE']._serialized_end=800
+  _globals['_JOINGAMEREQUEST']._serialized_start=803
+  _globals['_JOINGAMEREQUEST']._serialized_end=1045
+  _globals['_QUICKJOINREQUEST']._serialized_start=1048
+  _globals['_QUICKJOINREQUEST']._serialized_end=1225
+  _globals['_JOINGAMERESPONSE']._serialized_start=1227
+  _globals['_JOINGAMERESPONSE']._serialized_end=1304
+  _globals['_ADDBOTREQUEST']._serialized_start=1307
+  _globals['_ADDBOTREQUEST']._serialized_end=1502
+  _globals['_RESUMESEATREQUEST']._serialized_start=1504
+  _globals['_RESUMESEATREQUEST']._serialized_end=1625
+  _globals['_LEAVEGAMEREQUEST']._serialized_start=1627
+  _globals['_LEAVEGAMEREQUEST']._serialized_end=1747
+  _globals['_REMATCHREQUEST']._serialized_start=1750
+  _globals['_REMATCHREQUEST']._serialized_end=1911
+  _globals['_STARTGAMEREQUEST']._serialized_start=1913
+  _globals['_STARTGAMEREQUEST']._serialized_end=2033
+  _globals['_ACTREQUEST']._serialized_start=2036
+  _globals['_ACTREQUEST']._serialized_end=2295
+  _globals['_ACTRESPONSE']._serialized_start=2297
+  _globals['_ACTRESPONSE']._serialized_end=2390
+  _globals['_LISTLEGALACTIONSREQUEST']._serialized_start=2393
+  _globals['_LISTLEGALACTIONSREQUEST']._serialized_end=2549
+  _globals['_LISTLEGALACTIONSRESPONSE']._serialized_start=2551
+  _globals['_LISTLEGALACTIONSRESPONSE']._serialized_end=2654
+  _globals['_GETREPLAYREQUEST']._serialized_start=2656
+  _globals['_GETREPLAYREQUEST']._serialized_end=2739
+  _globals['_OBSERVEREQUEST']._serialized_start=2742
+  _globals['_OBSERVEREQUEST']._serialized_end=2923
+  _globals['_OBSERVERESPONSE']._serialized_start=2926
+  _globals['_OBSERVERESPONSE']._serialized_end=3173
+  _globals['_OBSERVERESPONSE_HEARTBEAT']._serialized_start=3092
+  _globals['_OBSERVERESPONSE_HEARTBEAT']._serialized_end=3162
+  _globals['_LISTEVENTSREQUEST']._serialized_start=3176
+  _globals['_LISTEVENTSREQUEST']._serialized_end=3451
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=3454
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=3621
+  _globals['_GAMESERVICE']._serialized_start=3624
+  _globals['_GAMESERVICE']._serialized_end=5334
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -72,6 +73,28 @@ class GetGameRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetGameRequest: _TypeAlias = GetGameRequest  # noqa: Y015
+
+@_typing.final
+class FindGameRequest(_message.Message):
+    """Request of FindGame."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    code: _builtins.str
+    """The table's `join_code`. Small letters, blanks and hyphens are taken, too."""
+    def __init__(
+        self,
+        *,
+        code: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindGameRequest: _TypeAlias = FindGameRequest  # noqa: Y015
 
 @_typing.final
 class ListGamesRequest(_message.Message):
@@ -170,8 +193,44 @@ class JoinGameRequest(_message.Message):
 Global___JoinGameRequest: _TypeAlias = JoinGameRequest  # noqa: Y015
 
 @_typing.final
+class QuickJoinRequest(_message.Message):
+    """Request of QuickJoin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    display_name: _builtins.str
+    """The player's name, 1 to 40 characters."""
+    entropy: _builtins.str
+    """What the player adds to the shuffle, as in JoinGame."""
+    request_id: _builtins.str
+    """Makes the call safe to retry: a UUID that cannot be guessed (version 4), since a retry answers with the seat's token."""
+    @_builtins.property
+    def game(self) -> _game_pb2.Game:
+        """The table that is asked for, as for CreateGame. Its `display_name` is taken where it is created, and does not count otherwise."""
+
+    def __init__(
+        self,
+        *,
+        game: _game_pb2.Game | None = ...,
+        display_name: _builtins.str = ...,
+        entropy: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "entropy", b"entropy", "game", b"game", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuickJoinRequest: _TypeAlias = QuickJoinRequest  # noqa: Y015
+
+@_typing.final
 class JoinGameResponse(_message.Message):
-    """Answer of JoinGame."""
+    """Answer of JoinGame, and of other calls that take a seat."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -288,6 +347,36 @@ class LeaveGameRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LeaveGameRequest: _TypeAlias = LeaveGameRequest  # noqa: Y015
+
+@_typing.final
+class RematchRequest(_message.Message):
+    """Request of Rematch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The table whose match is over, `games/{game}`."""
+    entropy: _builtins.str
+    """What the player adds to the shuffle of the next match, as in JoinGame."""
+    request_id: _builtins.str
+    """Makes the call safe to retry: a UUID."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        entropy: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entropy", b"entropy", "name", b"name", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RematchRequest: _TypeAlias = RematchRequest  # noqa: Y015
 
 @_typing.final
 class StartGameRequest(_message.Message):
@@ -580,3 +669,97 @@ class ObserveResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_message) -> _WhichOneofReturnType_message | None: ...
 
 Global___ObserveResponse: _TypeAlias = ObserveResponse  # noqa: Y015
+
+@_typing.final
+class ListEventsRequest(_message.Message):
+    """Request of ListEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    WAIT_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The table, `games/{game}`."""
+    after: _builtins.int
+    """The last version that the caller has seen. 0: none, so that the answer is a snapshot."""
+    epoch: _builtins.str
+    """The epoch that `after` belongs to. Left out: the current one."""
+    page_size: _builtins.int
+    """The greatest number of versions to answer with. 0: 100. Above 100: 100."""
+    mark: _builtins.str
+    """The mark that came with version `after`, as in Observe."""
+    @_builtins.property
+    def wait(self) -> _duration_pb2.Duration:
+        """How long to wait for something to tell, up to 30 seconds. Left out: not at all."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        after: _builtins.int = ...,
+        epoch: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        wait: _duration_pb2.Duration | None = ...,
+        mark: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["wait", b"wait"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "mark", b"mark", "name", b"name", "page_size", b"page_size", "wait", b"wait"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEventsRequest: _TypeAlias = ListEventsRequest  # noqa: Y015
+
+@_typing.final
+class ListEventsResponse(_message.Message):
+    """Answer of ListEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SNAPSHOT_FIELD_NUMBER: _builtins.int
+    BATCHES_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
+    OVER_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version to go on after."""
+    epoch: _builtins.str
+    """The epoch that the version counts in."""
+    more: _builtins.bool
+    """Whether later versions are there already."""
+    over: _builtins.bool
+    """Whether the table is over and everything has been told: nothing will follow `version`."""
+    mark: _builtins.str
+    """The mark to go on with: it tells this version from any other of the same number."""
+    @_builtins.property
+    def snapshot(self) -> _game_pb2.Game:
+        """The whole table, and no batches: where there is nothing to go on from, the epoch is another, the versions after `after` are not kept any more, or that one is lost."""
+
+    @_builtins.property
+    def batches(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.EventBatch]:
+        """The events of the versions after `after`, in order. Empty where there are none yet."""
+
+    def __init__(
+        self,
+        *,
+        snapshot: _game_pb2.Game | None = ...,
+        batches: _abc.Iterable[_event_pb2.EventBatch] | None = ...,
+        version: _builtins.int = ...,
+        epoch: _builtins.str = ...,
+        more: _builtins.bool = ...,
+        over: _builtins.bool = ...,
+        mark: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot", b"snapshot"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "epoch", b"epoch", "mark", b"mark", "more", b"more", "over", b"over", "snapshot", b"snapshot", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEventsResponse: _TypeAlias = ListEventsResponse  # noqa: Y015

@@ -32,13 +32,15 @@ class GameServiceStub:
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def __init__(self, channel):
@@ -57,6 +59,11 @@ class GameServiceStub:
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.GetGameRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
                 _registered_method=True)
+        self.FindGame = channel.unary_unary(
+                '/rummy.v1.GameService/FindGame',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.FindGameRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
+                _registered_method=True)
         self.ListGames = channel.unary_unary(
                 '/rummy.v1.GameService/ListGames',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.ListGamesRequest.SerializeToString,
@@ -65,6 +72,11 @@ class GameServiceStub:
         self.JoinGame = channel.unary_unary(
                 '/rummy.v1.GameService/JoinGame',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
+                _registered_method=True)
+        self.QuickJoin = channel.unary_unary(
+                '/rummy.v1.GameService/QuickJoin',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.QuickJoinRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
                 _registered_method=True)
         self.AddBot = channel.unary_unary(
@@ -81,6 +93,11 @@ class GameServiceStub:
                 '/rummy.v1.GameService/LeaveGame',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.LeaveGameRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__pb2.Game.FromString,
+                _registered_method=True)
+        self.Rematch = channel.unary_unary(
+                '/rummy.v1.GameService/Rematch',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.RematchRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
                 _registered_method=True)
         self.StartGame = channel.unary_unary(
                 '/rummy.v1.GameService/StartGame',
@@ -107,6 +124,11 @@ class GameServiceStub:
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.ObserveRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__service__pb2.ObserveResponse.FromString,
                 _registered_method=True)
+        self.ListEvents = channel.unary_unary(
+                '/rummy.v1.GameService/ListEvents',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.ListEventsRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__service__pb2.ListEventsResponse.FromString,
+                _registered_method=True)
 
 
 class GameServiceServicer:
@@ -114,17 +136,19 @@ class GameServiceServicer:
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def CreateGame(self, request, context):
-        """Creates a table. Nobody sits at it yet.
+        """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
         INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
@@ -140,8 +164,17 @@ class GameServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FindGame(self, request, context):
+        """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+
+        NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListGames(self, request, context):
-        """Lists the tables that wait for players, newest first, without their views.
+        """Lists the public tables that wait for players, newest first, without their views.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -151,6 +184,18 @@ class GameServiceServicer:
         """Takes a seat. The table starts by itself when its last seat is taken.
 
         FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def QuickJoin(self, request, context):
+        """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+        several it is the fullest, then the oldest. Where there is none, it is created.
+
+        A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+        private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+        (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -181,6 +226,19 @@ class GameServiceServicer:
         last player leaves, the match is abandoned.
 
         FAILED_PRECONDITION (`GAME_OVER`): the match is over.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Rematch(self, request, context):
+        """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+        and on any server, meet there.
+
+        It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+        unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+        StartGame without those who have not. Who has come is answered with his seat and token again.
+        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -217,7 +275,8 @@ class GameServiceServicer:
         """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
         opens every card that was hidden.
 
-        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
+        keeps spectators away, and the call has no seat's token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -228,7 +287,21 @@ class GameServiceServicer:
 
         The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
         with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-        with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+        (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEvents(self, request, context):
+        """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
+        `epoch` and `mark` of the answer.
+
+        With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+        when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+        (`SPECTATORS_NOT_ALLOWED`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -247,6 +320,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.GetGameRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
             ),
+            'FindGame': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindGame,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.FindGameRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
+            ),
             'ListGames': grpc.unary_unary_rpc_method_handler(
                     servicer.ListGames,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.ListGamesRequest.FromString,
@@ -255,6 +333,11 @@ def add_GameServiceServicer_to_server(servicer, server):
             'JoinGame': grpc.unary_unary_rpc_method_handler(
                     servicer.JoinGame,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.SerializeToString,
+            ),
+            'QuickJoin': grpc.unary_unary_rpc_method_handler(
+                    servicer.QuickJoin,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.QuickJoinRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.SerializeToString,
             ),
             'AddBot': grpc.unary_unary_rpc_method_handler(
@@ -271,6 +354,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.LeaveGame,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.LeaveGameRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__pb2.Game.SerializeToString,
+            ),
+            'Rematch': grpc.unary_unary_rpc_method_handler(
+                    servicer.Rematch,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.RematchRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.SerializeToString,
             ),
             'StartGame': grpc.unary_unary_rpc_method_handler(
                     servicer.StartGame,
@@ -297,6 +385,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.ObserveRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__service__pb2.ObserveResponse.SerializeToString,
             ),
+            'ListEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEvents,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.ListEventsRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__service__pb2.ListEventsResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'rummy.v1.GameService', rpc_method_handlers)
@@ -310,13 +403,15 @@ class GameService:
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @staticmethod
@@ -374,6 +469,33 @@ class GameService:
             _registered_method=True)
 
     @staticmethod
+    def FindGame(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/FindGame',
+            rummy_dot_v1_dot_game__service__pb2.FindGameRequest.SerializeToString,
+            rummy_dot_v1_dot_game__pb2.Game.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListGames(request,
             target,
             options=(),
@@ -416,6 +538,33 @@ class GameService:
             target,
             '/rummy.v1.GameService/JoinGame',
             rummy_dot_v1_dot_game__service__pb2.JoinGameRequest.SerializeToString,
+            rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def QuickJoin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/QuickJoin',
+            rummy_dot_v1_dot_game__service__pb2.QuickJoinRequest.SerializeToString,
             rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
             options,
             channel_credentials,
@@ -498,6 +647,33 @@ class GameService:
             '/rummy.v1.GameService/LeaveGame',
             rummy_dot_v1_dot_game__service__pb2.LeaveGameRequest.SerializeToString,
             rummy_dot_v1_dot_game__pb2.Game.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Rematch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/Rematch',
+            rummy_dot_v1_dot_game__service__pb2.RematchRequest.SerializeToString,
+            rummy_dot_v1_dot_game__service__pb2.JoinGameResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -633,6 +809,33 @@ class GameService:
             '/rummy.v1.GameService/Observe',
             rummy_dot_v1_dot_game__service__pb2.ObserveRequest.SerializeToString,
             rummy_dot_v1_dot_game__service__pb2.ObserveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/ListEvents',
+            rummy_dot_v1_dot_game__service__pb2.ListEventsRequest.SerializeToString,
+            rummy_dot_v1_dot_game__service__pb2.ListEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -33,13 +33,15 @@ class GameServiceStub:
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @_typing.overload
@@ -47,19 +49,32 @@ class GameServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GameServiceAsyncStub: ...
     CreateGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.CreateGameRequest, _game_pb2.Game]
-    """Creates a table. Nobody sits at it yet.
+    """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
     INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
     """
     GetGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetGameRequest, _game_pb2.Game]
     """Gets a table as the caller may see it."""
+    FindGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.FindGameRequest, _game_pb2.Game]
+    """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+
+    NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
+    """
     ListGames: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]
-    """Lists the tables that wait for players, newest first, without their views."""
+    """Lists the public tables that wait for players, newest first, without their views."""
     JoinGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
     FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    """
+    QuickJoin: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]
+    """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+    several it is the fullest, then the oldest. Where there is none, it is created.
+
+    A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+    private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+    (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
     """
     AddBot: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]
     """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
@@ -79,6 +94,15 @@ class GameServiceStub:
 
     FAILED_PRECONDITION (`GAME_OVER`): the match is over.
     """
+    Rematch: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.JoinGameResponse]
+    """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+    and on any server, meet there.
+
+    It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+    unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+    StartGame without those who have not. Who has come is answered with his seat and token again.
+    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+    """
     StartGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]
     """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
@@ -97,14 +121,25 @@ class GameServiceStub:
     """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
     opens every card that was hidden.
 
-    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
+    keeps spectators away, and the call has no seat's token.
     """
     Observe: _grpc.UnaryStreamMultiCallable[_game_service_pb2.ObserveRequest, _game_service_pb2.ObserveResponse]
     """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
 
     The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
     with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-    with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+    with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+    """
+    ListEvents: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListEventsRequest, _game_service_pb2.ListEventsResponse]
+    """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+    without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
+    `epoch` and `mark` of the answer.
+
+    With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+    when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
     """
 
 @_typing.type_check_only
@@ -113,30 +148,45 @@ class GameServiceAsyncStub(GameServiceStub):
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.CreateGameRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Creates a table. Nobody sits at it yet.
+    """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
     INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
     """
     GetGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Gets a table as the caller may see it."""
+    FindGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.FindGameRequest, _game_pb2.Game]  # type: ignore[assignment]
+    """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+
+    NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
+    """
     ListGames: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]  # type: ignore[assignment]
-    """Lists the tables that wait for players, newest first, without their views."""
+    """Lists the public tables that wait for players, newest first, without their views."""
     JoinGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
     FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    """
+    QuickJoin: _aio.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
+    """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+    several it is the fullest, then the oldest. Where there is none, it is created.
+
+    A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+    private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+    (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
     """
     AddBot: _aio.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
@@ -156,6 +206,15 @@ class GameServiceAsyncStub(GameServiceStub):
 
     FAILED_PRECONDITION (`GAME_OVER`): the match is over.
     """
+    Rematch: _aio.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
+    """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+    and on any server, meet there.
+
+    It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+    unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+    StartGame without those who have not. Who has come is answered with his seat and token again.
+    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+    """
     StartGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
@@ -174,14 +233,25 @@ class GameServiceAsyncStub(GameServiceStub):
     """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
     opens every card that was hidden.
 
-    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
+    keeps spectators away, and the call has no seat's token.
     """
     Observe: _aio.UnaryStreamMultiCallable[_game_service_pb2.ObserveRequest, _game_service_pb2.ObserveResponse]  # type: ignore[assignment]
     """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
 
     The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
     with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-    with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+    with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+    """
+    ListEvents: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListEventsRequest, _game_service_pb2.ListEventsResponse]  # type: ignore[assignment]
+    """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+    without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
+    `epoch` and `mark` of the answer.
+
+    With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+    when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
     """
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -189,13 +259,15 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
 
     **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
     HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
+    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry.
+    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
+    and LIMIT_EXCEEDED after the delay that it names.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`) and, where it
-    names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @_abc_1.abstractmethod
@@ -204,7 +276,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.CreateGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Creates a table. Nobody sits at it yet.
+        """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
 
         INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
@@ -219,12 +291,23 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Gets a table as the caller may see it."""
 
     @_abc_1.abstractmethod
+    def FindGame(
+        self,
+        request: _game_service_pb2.FindGameRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
+        """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+
+        NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
+        """
+
+    @_abc_1.abstractmethod
     def ListGames(
         self,
         request: _game_service_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListGamesResponse, _abc.Awaitable[_game_service_pb2.ListGamesResponse]]:
-        """Lists the tables that wait for players, newest first, without their views."""
+        """Lists the public tables that wait for players, newest first, without their views."""
 
     @_abc_1.abstractmethod
     def JoinGame(
@@ -235,6 +318,20 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Takes a seat. The table starts by itself when its last seat is taken.
 
         FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        """
+
+    @_abc_1.abstractmethod
+    def QuickJoin(
+        self,
+        request: _game_service_pb2.QuickJoinRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
+        """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
+        several it is the fullest, then the oldest. Where there is none, it is created.
+
+        A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
+        private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
+        (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
         """
 
     @_abc_1.abstractmethod
@@ -271,6 +368,21 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         last player leaves, the match is abandoned.
 
         FAILED_PRECONDITION (`GAME_OVER`): the match is over.
+        """
+
+    @_abc_1.abstractmethod
+    def Rematch(
+        self,
+        request: _game_service_pb2.RematchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
+        """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
+        and on any server, meet there.
+
+        It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
+        unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
+        StartGame without those who have not. Who has come is answered with his seat and token again.
+        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
         """
 
     @_abc_1.abstractmethod
@@ -314,7 +426,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
         opens every card that was hidden.
 
-        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
+        keeps spectators away, and the call has no seat's token.
         """
 
     @_abc_1.abstractmethod
@@ -327,7 +440,23 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
 
         The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
         with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-        with OK after the last event of a match. Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+        (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        """
+
+    @_abc_1.abstractmethod
+    def ListEvents(
+        self,
+        request: _game_service_pb2.ListEventsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.ListEventsResponse, _abc.Awaitable[_game_service_pb2.ListEventsResponse]]:
+        """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
+        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
+        `epoch` and `mark` of the answer.
+
+        With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
+        when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
+        (`SPECTATORS_NOT_ALLOWED`).
         """
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

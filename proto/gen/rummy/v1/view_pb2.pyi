@@ -233,7 +233,7 @@ Global___View: _TypeAlias = View  # noqa: Y015
 
 @_typing.final
 class Options(_message.Message):
-    """A summary of what the seat to move may do. ListLegalActions has the whole list."""
+    """A summary of what the seat to move may do, in which something is always set. ListLegalActions has the whole list."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -298,10 +298,15 @@ class Options(_message.Message):
     SWAP_JOKER_FIELD_NUMBER: _builtins.int
     DISCARD_FIELD_NUMBER: _builtins.int
     PASS_FIELD_NUMBER: _builtins.int
+    LAY_OFF_SEVERAL_FIELD_NUMBER: _builtins.int
     draw: _builtins.bool
     """Whether a draw from the stock is accepted."""
     lay_down: _builtins.bool
     """Whether any meld can be laid down."""
+    lay_off_several: _builtins.bool
+    """Whether two or more cards may be laid off on one meld at once. Where a card that was taken must be used this may be the only way: beside
+    another it fits, and alone it does not.
+    """
     @_builtins.property
     def take(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """How many cards may be taken from the pile."""
@@ -327,10 +332,11 @@ class Options(_message.Message):
         lay_off: _abc.Iterable[Global___Options.LayOffPlace] | None = ...,
         swap_joker: _abc.Iterable[Global___Options.SwapPlace] | None = ...,
         discard: _abc.Iterable[_builtins.str] | None = ...,
+        lay_off_several: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass", b"pass", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "lay_off_several", b"lay_off_several", "pass", b"pass", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -65,9 +65,10 @@ def test_cards_that_are_hidden_are_told_as_a_number() -> None:
 
 
 def test_a_batch_is_a_version_with_its_time() -> None:
-    """A batch has its version, the time of its commit to the millisecond, and its events in order."""
-    message = batch_to(SeenBatch(7, 1_800_000_000_123, EVENTS[:2]))
+    """A batch has its version and epoch, the time of its commit to the millisecond, and its events in order."""
+    message = batch_to(SeenBatch(7, 1_800_000_000_123, EVENTS[:2], "0a"))
     assert (message.version, message.commit_time.ToMilliseconds()) == (7, 1_800_000_000_123)
+    assert message.epoch == "0a"
     assert [event.WhichOneof("event") for event in message.events] == ["seat_joined", "seat_left"]
     assert timestamp(0) == timestamp(0).__class__()
 

@@ -9,7 +9,7 @@ from engine.state import Phase as MatchPhase
 from engine.state import State
 from engine.view import Summary, View, view
 from service.api.convert.cards import texts
-from service.api.convert.tables import game_to, limit_from, view_to
+from service.api.convert.tables import game_to, view_to, wanted_from
 from service.games.seen import SeatState, SeenSeat, SeenTable
 from service.store import Phase, TurnLimit
 from tests.service.api.convert.samples import ENDED, states
@@ -41,6 +41,9 @@ def seen_of(state: State | None, viewer: int | None = None, phase: Phase = Phase
         entropy=b"\x05\x06",
         limit=TurnLimit(turn_ms=1500, bank_ms=60_000, misses=3),
         deadline_ms=1_800_000_000_004,
+        code="",
+        spectators=True,
+        rematch="",
     )
 
 
@@ -79,7 +82,7 @@ def test_a_turn_limit_is_told_with_what_is_left() -> None:
     """A table with a turn limit tells it, each seat's bank, bots, and when the player to move is played for."""
     seen = seen_of(states()[0])
     game = game_to(seen)
-    assert limit_from(game.turn_limit) == seen.limit
+    assert wanted_from(game).limit == seen.limit
     assert [(seat.bot, seat.bank.ToMilliseconds()) for seat in game.seats] == [(False, 2500), (True, 0), (False, 0)]
     assert game.view.deadline.ToMilliseconds() == seen.deadline_ms
 
@@ -94,9 +97,34 @@ def test_without_a_turn_limit_no_time_is_told() -> None:
 
 def test_a_turn_limit_is_completed() -> None:
     """What a turn limit leaves out is filled in: no bank, and a bot after two missed turns."""
-    asked = game_pb2.Game.TurnLimit()
-    asked.turn.FromMilliseconds(1500)
-    assert limit_from(asked) == TurnLimit(turn_ms=1500, bank_ms=0, misses=2)
+    asked = game_pb2.Game(seat_count=2)
+    asked.turn_limit.turn.FromMilliseconds(1500)
+    assert wanted_from(asked).limit == TurnLimit(turn_ms=1500, bank_ms=0, misses=2)
+
+
+def test_who_finds_a_table_and_who_looks_on_is_told() -> None:
+    """A table says whether it is private, and by what code it is found, and whether spectators are allowed."""
+    public = game_to(seen_of(None))
+    assert (public.visibility, public.join_code) == (public.VISIBILITY_PUBLIC, "")
+    assert public.spectators == public.SPECTATORS_ALLOWED
+    private = game_to(dataclasses.replace(seen_of(None), code="ABC234", spectators=False))
+    assert (private.visibility, private.join_code) == (private.VISIBILITY_PRIVATE, "ABC234")
+    assert private.spectators == private.SPECTATORS_NOT_ALLOWED
+    for game, private_, spectators in ((public, False, True), (private, True, False)):
+        wanted = wanted_from(game)
+        assert (wanted.private, wanted.spectators) == (private_, spectators)
+
+
+def test_the_table_that_follows_is_told_by_its_name() -> None:
+    """Where there is a rematch, its table is named; else the name is empty."""
+    assert game_to(seen_of(None)).rematch == ""
+    assert game_to(dataclasses.replace(seen_of(None), rematch="8x2k")).rematch == "games/8x2k"
+
+
+def test_a_table_is_public_and_open_to_spectators_unless_it_says_otherwise() -> None:
+    """Who leaves out visibility and spectators gets a public table that anybody may watch."""
+    wanted = wanted_from(game_pb2.Game(seat_count=2))
+    assert (wanted.private, wanted.spectators) == (False, True)
 
 
 def test_a_view_is_told_whole() -> None:
@@ -175,6 +203,7 @@ def test_the_options_are_told_whole() -> None:
             options.may_pass,
         )
         assert list(told.discard) == texts(options.discards)
+        assert told.lay_off_several == options.may_lay_off_several
         assert [(place.meld, place.card, len(place.ends)) for place in told.lay_off] == [
             (place.meld, texts([place.card])[0], len(place.ends)) for place in options.lay_offs
         ]
@@ -221,7 +250,7 @@ def test_no_field_of_a_view_is_forgotten() -> None:
     assert {field.name for field in fields(View)} - told - set(elsewhere) == {"idle"}, "which the history tells"
     summary = {
         "may_draw": "draw", "may_pass": "pass", "takes": "take", "may_lay_down": "lay_down", "lay_offs": "lay_off",
-        "swaps": "swap_joker", "discards": "discard",
+        "swaps": "swap_joker", "discards": "discard", "may_lay_off_several": "lay_off_several",
     }  # fmt: skip
     assert {field.name for field in fields(Summary)} == set(summary)
     assert set(summary.values()) == {field.name for field in view_pb2.Options.DESCRIPTOR.fields}

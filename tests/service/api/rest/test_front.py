@@ -1,17 +1,23 @@
 """Calls over HTTP: who calls, what goes in, and what comes out."""
 
+import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
 from rummy.v1.game_pb2 import Game
 from rummy.v1.view_pb2 import View
 
+from service.api.calls import Caller, Calls
 from service.api.errors import CODES, ApiError
+from service.api.rest import create_app
 from service.api.rest.front import Front
 from service.observability import metrics
 from tests.service.api.rest.conftest import Backend
+from tests.service.api.rest.messages import SERVICES
 
 GAME = {"seatCount": 2}
 
@@ -87,7 +93,7 @@ async def test_every_error_is_answered_with_its_status_and_reason(
     answer = await client.get("/v1/games/a")
     assert (answer.status_code, reason(answer)) == (error.http_status, why)
     assert answer.json()["error"]["details"][0]["metadata"] == {"k": "v"}
-    assert ("retry-after" in answer.headers) == (answer.status_code == 503)
+    assert ("retry-after" in answer.headers) == (answer.status_code in {429, 503})
 
 
 async def test_a_fault_of_a_handler_tells_the_client_nothing(client: httpx.AsyncClient, backend: Backend) -> None:
@@ -119,7 +125,7 @@ async def test_a_body_up_to_the_limit_is_read_and_one_byte_more_is_not(client: h
     body = b'{"seatCount": 2}'
     assert (await client.post("/v1/games", content=body.ljust(2000))).status_code == 200
     answer = await client.post("/v1/games", content=body.ljust(2001))
-    assert (answer.status_code, reason(answer)) == (413, "INVALID_FIELD")
+    assert (answer.status_code, reason(answer)) == (413, "BODY_TOO_LARGE")
 
 
 async def test_a_body_that_never_ends_is_cut_off(client: httpx.AsyncClient) -> None:
@@ -139,7 +145,7 @@ async def test_a_body_that_never_ends_is_cut_off(client: httpx.AsyncClient) -> N
 async def test_a_compressed_body_is_refused(client: httpx.AsyncClient) -> None:
     """What it would grow to is not known before it is too late."""
     answer = await client.post("/v1/games", content=b"x", headers={"Content-Encoding": "gzip"})
-    assert (answer.status_code, reason(answer)) == (415, "INVALID_FIELD")
+    assert (answer.status_code, reason(answer)) == (415, "BODY_COMPRESSED")
     assert answer.headers["accept-encoding"] == "identity"
 
 
@@ -161,11 +167,46 @@ async def test_a_path_of_bytes_that_are_no_url_is_refused(backend: Backend, name
     assert b'"field":"name"' in sent[1]["body"]
 
 
+async def test_a_client_that_goes_away_waits_no_longer(backend: Backend) -> None:
+    """A call that waits for events is given up when nobody is there any more to hear of them, and nothing is sent."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(request: Message, caller: Caller, /) -> Message:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        raise NotImplementedError
+
+    handlers = {service: {method.name: wait for method in service.methods} for service in SERVICES}
+    scope = {"type": "http", "method": "GET", "path": "/v1/games/a/events", "query_string": b"", "headers": []}
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    messages: Iterator[dict[str, Any]] = iter(
+        [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> Any:
+        message = next(messages)
+        if message["type"] == "http.disconnect":
+            await begun.wait()
+        return message
+
+    async with asyncio.timeout(30):
+        await Front(Calls(handlers), max_body_bytes=100)(scope, receive, send)
+    assert ended.is_set()
+    assert sent == []
+
+
 async def test_unknown_paths_and_verbs_have_the_body_of_every_error(client: httpx.AsyncClient) -> None:
     """Answers of 404 and 405 are in the form of AIP-193; the latter says what is allowed."""
     assert reason(await client.get("/v1/nothing")) == "METHOD_NOT_FOUND"
     answer = await client.delete("/v1/games/a")
-    assert (answer.status_code, answer.headers["allow"], reason(answer)) == (405, "GET", "METHOD_NOT_FOUND")
+    assert (answer.status_code, answer.headers["allow"], reason(answer)) == (405, "GET", "VERB_NOT_ALLOWED")
 
 
 async def test_a_call_that_cannot_be_read_is_counted_like_any_other(client: httpx.AsyncClient) -> None:
@@ -185,3 +226,35 @@ async def test_no_answer_repeats_what_was_sent_as_a_value(client: httpx.AsyncCli
     ):
         assert answer.status_code in {400, 401}
         assert "s3cret" not in answer.text
+
+
+@pytest.mark.parametrize(("wait_s", "header", "detail"), [(0.25, "1", "0.250s"), (30.001, "31", "30.001s")])
+async def test_a_limit_says_when_to_come_again(
+    client: httpx.AsyncClient, backend: Backend, wait_s: float, header: str, detail: str
+) -> None:
+    """A refusal for a limit has the wait in whole seconds for HTTP, and to the millisecond for those who read it."""
+    backend.answers["GetGame"] = ApiError("LIMIT_EXCEEDED", "too often", {"limit": "x"}, retry_s=wait_s)
+    answer = await client.get("/v1/games/a")
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, header)
+    retry = answer.json()["error"]["details"][1]
+    assert retry == {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": detail}
+
+
+@pytest.mark.parametrize(("why", "challenge"), [("TOKEN_INVALID", "Bearer"), ("API_KEY_REQUIRED", "ApiKey")])
+async def test_what_is_wanted_is_told_by_the_challenge(
+    client: httpx.AsyncClient, backend: Backend, why: str, challenge: str
+) -> None:
+    """An answer of 401 says whether a token or an API key would do."""
+    backend.answers["GetGame"] = ApiError(why, "who?")
+    assert (await client.get("/v1/games/a")).headers["www-authenticate"] == challenge
+
+
+@pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "198.51.100.7")])
+async def test_the_caller_is_known_by_address_and_key(backend: Backend, proxies: int, address: str) -> None:
+    """The address is the connection's, or what a trusted proxy says; the key is in a header of its own."""
+    app = create_app(backend.calls(), ready=lambda: True, trusted_proxies=proxies)
+    headers = {"X-Forwarded-For": "198.51.100.7", "X-Api-Key": "k"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://rummyd") as http:
+        await http.get("/v1/games/a", headers=headers)
+    caller = backend.seen[0][2]
+    assert (caller.address, caller.api_key, caller.unseen_proxy) == (address, "k", not proxies)

@@ -116,6 +116,7 @@ def test_the_query_is_what_path_and_body_leave() -> None:
     assert query("ListGames") == ["pageSize", "pageToken"]
     assert query("CreateGame") == ["requestId"]
     assert query("Observe") == ["after", "epoch", "mark"]
+    assert query("ListEvents") == ["after", "epoch", "pageSize", "wait", "mark"]
     assert query("Act") == []
 
 
@@ -125,6 +126,15 @@ def test_a_stream_is_described_as_events_that_resume() -> None:
     assert list(operation["responses"]["200"]["content"]) == ["text/event-stream"]
     assert "204" in operation["responses"]
     assert "Last-Event-ID" in [parameter.get("name") for parameter in operation["parameters"]]
+
+
+def test_what_needs_an_api_key_says_so() -> None:
+    """Where there are keys, the methods that need one ask for it, and the document says how it is sent."""
+    keyed = json.loads(document(SERVICES, keyed=frozenset({"CreateGame"})))
+    assert keyed["components"]["securitySchemes"]["apiKey"]["name"] == "X-Api-Key"
+    assert keyed["paths"]["/v1/games"]["post"]["security"] == [{"apiKey": []}]
+    assert "security" not in keyed["paths"]["/v1/games"]["get"]
+    assert "apiKey" not in DOCUMENT["components"]["securitySchemes"]
 
 
 def test_the_answers_with_an_error_list_every_reason() -> None:
@@ -179,8 +189,8 @@ def test_fields_in_a_query_may_lie_in_messages() -> None:
 TABLE = Game(name="games/a", seat_count=2, epoch="e1", version=1)
 BACKEND = Backend(
     {
-        **dict.fromkeys(["CreateGame", "GetGame", "LeaveGame", "StartGame", "AddBot", "ResumeSeat"], TABLE),
-        "JoinGame": JoinGameResponse(seat=1, token="t", game=TABLE),  # noqa: S106  nobody's
+        **dict.fromkeys(["CreateGame", "GetGame", "FindGame", "LeaveGame", "StartGame", "AddBot", "ResumeSeat"], TABLE),
+        **dict.fromkeys(["JoinGame", "QuickJoin", "Rematch"], JoinGameResponse(seat=1, token="t", game=TABLE)),  # noqa: S106  nobody's
         "Observe": [ObserveResponse(snapshot=TABLE), ApiError("SERVER_DRAINING", "the server stops")],
     }
 )

@@ -1,0 +1,186 @@
+"""The door that every call comes through: who may call at all, how often, and how much at the same time.
+
+    door.admit(method, caller)                   before the request is looked at: the API key, the rate of the caller
+    with door.inside(method, request, caller):   while it is answered: what is counted by table, and what stays open
+
+A caller is a seat, by its token, where the method is a seat's; else the holder of an API key; else an address. What is
+refused here has changed nothing, and says when to come again. Bots and the clock do not come through this door.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import structlog
+from google.protobuf.descriptor import MethodDescriptor
+
+from service.api.buckets import MOST, Rate, Room
+from service.api.callers import Caller
+from service.api.errors import ApiError
+from service.api.keys import ApiKeys
+from service.games.errors import GameError
+from service.games.tokens import hash_of
+from service.observability import metrics
+from service.observability.calls import note
+
+__all__ = ["CODED", "KEYED", "SEATED", "Door", "Limits"]
+
+KEYED: Final = frozenset({"CreateGame", "QuickJoin"})
+"""The methods that create tables: they need an API key, where there are any."""
+
+SEATED: Final = frozenset(
+    {
+        "GetGame", "AddBot", "ResumeSeat", "LeaveGame", "Rematch", "StartGame", "Act", "ListLegalActions", "Observe",
+        "ListEvents",
+    }
+)  # fmt: skip
+"""The methods that hold a token to the table's: with a token made up, nobody gets a rate of his own from any other."""
+
+CODED: Final = frozenset({"FindGame"})
+"""The methods that go by a code that is short enough to be guessed."""
+
+_GUESSES: Final = frozenset({"TOKEN_INVALID", "API_KEY_INVALID", "CODE_NOT_FOUND"})
+"""What is refused so may have been a guess."""
+
+_FULL_S: Final = 5.0
+"""When to come again where something has to be given up first."""
+
+_log: Final = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much anybody may. Each by its name, as an error tells it; 0: no limit."""
+
+    calls_per_second: float = 0
+    """Of a caller."""
+    acts_per_second: float = 0
+    """Accepted ones, of a table."""
+    burst_seconds: float = 1
+    """So many seconds' worth of calls, and of acts, may come at once."""
+    tables_per_minute: float = 0
+    """Created by a caller."""
+    failures_per_minute: float = 0
+    """Wrong tokens, keys and codes, of an address; then those that are not known to be right are refused unseen."""
+    streams_per_caller: int = 0
+    """At the same time, those that wait for events included."""
+    watchers_per_table: int = 0
+    """The same of those without a seat."""
+
+
+class Door:
+    """The limits and the keys of one server."""
+
+    def __init__(
+        self, limits: Limits | None = None, keys: ApiKeys | None = None, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`now` gives seconds that never go back."""
+        limits, rate = limits or Limits(), partial(Rate, now=now)
+        self._limits, self._keys = limits, keys or ApiKeys()
+        self._calls = rate(limits.calls_per_second, limits.calls_per_second * limits.burst_seconds)
+        self._acts = rate(limits.acts_per_second, limits.acts_per_second * limits.burst_seconds)
+        self._tables = rate(limits.tables_per_minute / 60, limits.tables_per_minute)
+        self._failures = rate(limits.failures_per_minute / 60, limits.failures_per_minute)
+        self._streams, self._watchers = Room(limits.streams_per_caller), Room(limits.watchers_per_table)
+        self._known = _Known()
+        self._told_of_proxy = False
+
+    @property
+    def keyed(self) -> frozenset[str]:
+        """The names of the methods that need an API key here."""
+        return KEYED if self._keys else frozenset()
+
+    def admit(self, method: MethodDescriptor, caller: Caller) -> None:
+        """Lets a call in. Raises LIMIT_EXCEEDED, API_KEY_REQUIRED, API_KEY_INVALID."""
+        token = caller.token if method.name in SEATED else None
+        key = caller.api_key if self._keys else None
+        shown = any(secret is not None and hash_of(secret) not in self._known for secret in (token, key))
+        if shown or method.name in CODED:
+            self._refuse_after("failures_per_minute", self._failures.wait(caller.address), caller)
+        self._check_key(method, caller)
+        self._refuse_after("calls_per_second", self._calls.take(self._who(method, caller)), caller)
+
+    @contextmanager
+    def inside(self, method: MethodDescriptor, request: Any, caller: Caller) -> Iterator[None]:
+        """Counts a call that is in order while it is answered. Raises LIMIT_EXCEEDED."""
+        who, name = self._who(method, caller), method.name
+        if name in KEYED:
+            self._refuse_after("tables_per_minute", self._tables.take(who), caller)
+        acting = name == "Act" and not request.validate_only
+        if acting:
+            self._refuse_after("acts_per_second", self._acts.wait(request.name), caller)
+        with ExitStack() as held:
+            if method.server_streaming or (name == "ListEvents" and request.HasField("wait")):
+                self._hold(held, self._streams, "streams_per_caller", who, caller)
+                if caller.token is None:
+                    self._hold(held, self._watchers, "watchers_per_table", request.name, caller)
+            try:
+                yield
+            except (ApiError, GameError) as error:
+                if error.reason in _GUESSES:
+                    self._failures.take(caller.address)
+                raise
+        # An act counts when it is accepted: nobody uses up what a table has but those who play there.
+        if acting:
+            self._acts.take(request.name)
+        if caller.token is not None and name in SEATED:
+            self._known.add(hash_of(caller.token))
+
+    def _check_key(self, method: MethodDescriptor, caller: Caller) -> None:
+        if not self._keys:
+            return
+        if caller.api_key is None:
+            if method.name in KEYED:
+                raise ApiError("API_KEY_REQUIRED", "this call needs an API key: x-api-key: KEY")
+            return
+        owner = self._keys.name_of(caller.api_key)
+        if owner is None:
+            self._failures.take(caller.address)
+            raise ApiError("API_KEY_INVALID", "the API key is none of this server's; it is given once, as x-api-key")
+        self._known.add(hash_of(caller.api_key))
+        note(api_key=owner)
+
+    def _who(self, method: MethodDescriptor, caller: Caller) -> Hashable:
+        if caller.token is not None and method.name in SEATED:
+            return hash_of(caller.token)
+        owner = self._keys.name_of(caller.api_key) if self._keys and caller.api_key else None
+        return caller.address if owner is None else ("key", owner)
+
+    def _hold(self, held: ExitStack, room: Room, limit: str, who: Hashable, caller: Caller) -> None:
+        if not room.enter(who):
+            self._refuse_after(limit, _FULL_S, caller)
+        held.callback(room.leave, who)
+
+    def _refuse_after(self, limit: str, wait_s: float, caller: Caller) -> None:
+        """Refuses a call that may come again in so many seconds; lets it pass where that is none."""
+        if wait_s <= 0:
+            return
+        metrics.limited.labels(limit).inc()
+        note(limit=limit)
+        if caller.unseen_proxy and not self._told_of_proxy:
+            self._told_of_proxy = True
+            _log.warning("proxy_not_trusted", why="limits count its clients as one: see the setting trusted_proxies")
+        most = f"{getattr(self._limits, limit):g}"
+        text = f"{limit.replace('_', ' ')}: no more than {most}; come again in {max(wait_s, 0.001):.3g} s"
+        raise ApiError("LIMIT_EXCEEDED", text, {"limit": limit, "most": most}, retry_s=wait_s)
+
+
+class _Known:
+    """The tokens and keys that were right lately, by their hashes: who goes on guessing locks out nobody else."""
+
+    def __init__(self) -> None:
+        self._digests: OrderedDict[bytes, None] = OrderedDict()
+
+    def add(self, digest: bytes) -> None:
+        """Remembers one; of too many, those longest ago are forgotten."""
+        self._digests[digest] = None
+        self._digests.move_to_end(digest)
+        if len(self._digests) > MOST:
+            self._digests.popitem(last=False)
+
+    def __contains__(self, digest: bytes) -> bool:
+        return digest in self._digests

@@ -1,0 +1,336 @@
+"""Who may call at all, how often, and how much at the same time."""
+
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from prometheus_client import REGISTRY
+from rummy.v1 import game_service_pb2 as pb
+from rummy.v1 import rule_set_service_pb2 as rules_pb
+from structlog.testing import capture_logs
+
+from service.api import door as door_module
+from service.api.callers import Caller
+from service.api.door import CODED, KEYED, SEATED, Door, Limits
+from service.api.errors import ApiError
+from service.api.keys import ApiKeys
+from service.games.errors import GameError, GameReason
+
+GAMES = pb.DESCRIPTOR.services_by_name["GameService"]
+METHODS = {
+    **GAMES.methods_by_name,
+    **rules_pb.DESCRIPTOR.services_by_name["RuleSetService"].methods_by_name,
+}
+ANN = Caller("rst_ann", "c", "test", address="192.0.2.1")
+BOB = Caller("rst_bob", "c", "test", address="192.0.2.1")
+GUEST = Caller(None, "c", "test", address="192.0.2.1")
+STRANGER = Caller(None, "c", "test", address="192.0.2.2")
+KEY = "0123456789abcdef"
+CREATE, GET, ACT = pb.CreateGameRequest(), pb.GetGameRequest(name="games/a"), pb.ActRequest(name="games/a")
+OBSERVE = pb.ObserveRequest(name="games/a")
+WAIT = pb.ListEventsRequest(name="games/a", wait=Duration(seconds=1))
+
+
+class Clock:
+    """A clock that a test moves, in seconds."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def new_door(keys: str = "", clock: Clock | None = None, **limits: float) -> Door:
+    """A door with these limits and keys, for which time stands still unless the test moves it."""
+    return Door(Limits(**limits), ApiKeys.parse(keys), now=clock or Clock())  # type: ignore[arg-type]
+
+
+def call(door: Door, request: Message, caller: Caller, outcome: Exception | None = None) -> None:
+    """A whole call, with what becomes of it."""
+    method = METHODS[type(request).__name__.removesuffix("Request")]
+    door.admit(method, caller)
+    with door.inside(method, request, caller):
+        if outcome:
+            raise outcome
+
+
+def limited(limit: str, wait_s: float | None = None) -> "pytest.RaisesExc[ApiError]":
+    """Expects a refusal for this limit, and to be told how long it lasts."""
+
+    def fits(error: ApiError) -> bool:
+        told = (error.reason, error.metadata["limit"]) == ("LIMIT_EXCEEDED", limit)
+        return told and error.retry_s is not None and (wait_s is None or error.retry_s == pytest.approx(wait_s))
+
+    return pytest.raises(ApiError, check=fits)
+
+
+def wrong() -> GameError:
+    return GameError(GameReason.TOKEN_INVALID, "no")
+
+
+def guess(door: Door, request: Message, caller: Caller) -> None:
+    """A call whose token turns out to be wrong."""
+    with pytest.raises(GameError):
+        call(door, request, caller, wrong())
+
+
+@pytest.mark.parametrize("request_", [GET, ACT, OBSERVE, CREATE, WAIT], ids=lambda request: type(request).__name__)
+def test_without_limits_nobody_is_refused(request_: Message) -> None:
+    """A door without limits and keys lets everybody in as often as he likes."""
+    door = Door()
+    for _ in range(500):
+        call(door, request_, GUEST)
+
+
+def test_the_names_are_those_of_methods() -> None:
+    """What counts for a seat's calls are methods with a table's name, and the API has all but those still to come."""
+    assert {name for name in SEATED & METHODS.keys() if "name" not in METHODS[name].input_type.fields_by_name} == set()
+    assert (SEATED | KEYED | CODED) - METHODS.keys() <= {"Rematch", "QuickJoin", "FindGame"}
+
+
+def test_a_caller_makes_so_many_calls() -> None:
+    """A caller has a burst of calls, then his rate; the refusal names the limit, and how long to wait."""
+    clock = Clock()
+    door = new_door(clock=clock, calls_per_second=2, burst_seconds=3)
+    for _ in range(6):
+        call(door, GET, ANN)
+    with limited("calls_per_second", 0.5):
+        call(door, GET, ANN)
+    clock.now += 0.5
+    call(door, GET, ANN)
+
+
+def test_each_seat_and_each_address_is_a_caller() -> None:
+    """Seats behind one address have a rate each, spectators share their address's, and other addresses have theirs."""
+    door = new_door(calls_per_second=1)
+    for caller in (ANN, BOB, GUEST, STRANGER):
+        call(door, GET, caller)
+    for caller in (ANN, BOB, GUEST, STRANGER):
+        with limited("calls_per_second"):
+            call(door, GET, caller)
+
+
+def test_a_token_gives_no_rate_where_nobody_looks_at_it() -> None:
+    """Where a token is not held to a table's, its bearer is the address: one made up for each call gains nothing."""
+    door = new_door(calls_per_second=1)
+    for request in (CREATE, pb.ListGamesRequest(), pb.GetReplayRequest(name="games/a"), rules_pb.ListRuleSetsRequest()):
+        caller = replace(ANN, address=type(request).__name__)
+        call(door, request, caller)
+        with limited("calls_per_second"):
+            call(door, request, replace(caller, token="another"))  # noqa: S106  nobody's
+
+
+def test_a_caller_creates_so_many_tables() -> None:
+    """Tables are counted by the minute, apart from other calls."""
+    door = new_door(tables_per_minute=2)
+    for _ in range(2):
+        call(door, CREATE, GUEST)
+    with limited("tables_per_minute", 30):
+        call(door, CREATE, GUEST)
+    call(door, CREATE, STRANGER)
+    call(door, GET, GUEST)
+
+
+def test_a_table_takes_so_many_acts() -> None:
+    """Accepted acts are counted by table, whoever plays them; refused ones and dry runs are not."""
+    clock = Clock()
+    door = new_door(clock=clock, acts_per_second=1, burst_seconds=2)
+    for _ in range(10):
+        with pytest.raises(ApiError, match="GAME_OVER"):
+            call(door, ACT, STRANGER, ApiError("GAME_OVER", "no"))
+        call(door, pb.ActRequest(name="games/a", validate_only=True), ANN)
+    call(door, ACT, ANN)
+    call(door, ACT, BOB)
+    with limited("acts_per_second", 1):
+        call(door, ACT, ANN)
+    call(door, pb.ActRequest(name="games/a", validate_only=True), ANN)
+    call(door, pb.ActRequest(name="games/b"), ANN)
+    clock.now += 1
+    call(door, ACT, ANN)
+
+
+@pytest.mark.parametrize("request_", [OBSERVE, WAIT], ids=["a stream", "a wait for events"])
+@pytest.mark.parametrize("outcome", [None, wrong(), GeneratorExit()], ids=["ended", "refused", "given up"])
+def test_a_caller_has_so_many_streams(request_: Message, outcome: BaseException | None) -> None:
+    """What a caller has open is bounded, and given back however it ends."""
+    door = new_door(streams_per_caller=2)
+    method = METHODS[type(request_).__name__.removesuffix("Request")]
+    try:
+        with ExitStack() as held:
+            for _ in range(2):
+                held.enter_context(door.inside(method, request_, ANN))
+            with limited("streams_per_caller"):
+                call(door, request_, ANN)
+            call(door, request_, BOB)
+            call(door, GET, ANN)
+            call(door, pb.ListEventsRequest(name="games/a"), ANN)
+            if outcome:
+                raise outcome
+    except (GameError, GeneratorExit):
+        pass
+    assert len(door._streams) == 0
+    call(door, request_, ANN)
+
+
+def test_a_table_has_so_many_watchers() -> None:
+    """Spectators of a table are bounded together, and never take the place of a seat."""
+    door = new_door(watchers_per_table=2)
+    with ExitStack() as held:
+        for caller in (GUEST, STRANGER):
+            held.enter_context(door.inside(METHODS["Observe"], OBSERVE, caller))
+        for request in (OBSERVE, WAIT):
+            with limited("watchers_per_table"):
+                call(door, request, replace(GUEST, address="192.0.2.3"))
+        call(door, OBSERVE, ANN)
+        call(door, pb.ObserveRequest(name="games/b"), GUEST)
+    assert len(door._watchers) == len(door._streams) == 0
+
+
+def test_guesses_are_refused_unseen() -> None:
+    """After so many wrong tokens from an address another is not looked at, while those known to be right go on."""
+    clock = Clock()
+    door = new_door(clock=clock, failures_per_minute=3)
+    call(door, GET, ANN)
+    for number in range(3):
+        guess(door, GET, replace(BOB, token=f"rst_{number}"))
+    for _ in range(5):
+        with limited("failures_per_minute", 20):
+            call(door, GET, BOB)
+    call(door, GET, ANN)
+    call(door, GET, GUEST)
+    call(door, CREATE, BOB)
+    call(door, GET, replace(BOB, address="192.0.2.2"))
+    clock.now += 20
+    guess(door, GET, replace(BOB, token="rst_again"))  # noqa: S106  nobody's
+    with limited("failures_per_minute", 20):
+        call(door, GET, replace(ANN, token="rst_new"))  # noqa: S106  nobody's
+
+
+def test_codes_are_guessed_so_many_times() -> None:
+    """After so many codes that no table has, or wrong tokens, an address finds no table by its code for a while."""
+    door, find = new_door(failures_per_minute=2), cast(MethodDescriptor, SimpleNamespace(name="FindGame"))
+    guess(door, GET, BOB)
+    door.admit(find, GUEST)
+    guess(door, GET, BOB)
+    with limited("failures_per_minute", 30):
+        door.admit(find, GUEST)
+    door.admit(find, STRANGER)
+
+
+def test_a_refusal_for_another_reason_is_no_guess() -> None:
+    """Only a wrong token counts as one."""
+    door = new_door(failures_per_minute=1)
+    for _ in range(5):
+        with pytest.raises(GameError):
+            call(door, GET, ANN, GameError(GameReason.GAME_NOT_FOUND, "no"))
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the tokens that were right only the latest are remembered."""
+    monkeypatch.setattr(door_module, "MOST", 3)
+    door = new_door(failures_per_minute=1)
+    for number in range(50):
+        call(door, GET, replace(ANN, token=str(number)))
+    assert len(door._known._digests) == 3
+
+
+def refused(reason: str) -> "pytest.RaisesExc[ApiError]":
+    return pytest.raises(ApiError, check=lambda error: error.reason == reason)
+
+
+@pytest.fixture
+def keyed() -> Door:
+    """A door with keys."""
+    return new_door(f"shop:{KEY}", failures_per_minute=2)
+
+
+def test_tables_are_created_with_a_key(keyed: Door) -> None:
+    """Where there are keys a table is created with one of them, and all else without."""
+    assert keyed.keyed == KEYED
+    assert Door().keyed == frozenset()
+    with refused("API_KEY_REQUIRED"):
+        call(keyed, CREATE, GUEST)
+    with refused("API_KEY_INVALID"):
+        call(keyed, CREATE, replace(GUEST, api_key=KEY[:-1]))
+    call(keyed, CREATE, replace(GUEST, api_key=KEY))
+    call(keyed, GET, GUEST)
+
+
+def test_a_wrong_key_is_never_taken_for_none(keyed: Door) -> None:
+    """A key that is none of the server's is refused where none is needed, too; without keys, whatever is sent is."""
+    for key in ("", "another"):
+        with refused("API_KEY_INVALID"):
+            call(keyed, GET, replace(GUEST, api_key=key))
+    call(Door(), CREATE, replace(GUEST, api_key="another"))
+
+
+def test_guesses_at_keys_are_refused_unseen(keyed: Door) -> None:
+    """After so many wrong keys from an address only one that is known is looked at, whatever token comes with it."""
+    call(keyed, GET, ANN)
+    for key in ("one", "two"):
+        with refused("API_KEY_INVALID"):
+            call(keyed, GET, replace(ANN, api_key=key))
+    for key in ("three", KEY):
+        with limited("failures_per_minute"):
+            call(keyed, GET, replace(ANN, api_key=key))
+    call(keyed, CREATE, replace(STRANGER, api_key=KEY))
+    call(keyed, CREATE, replace(GUEST, api_key=KEY))
+    call(keyed, GET, ANN)
+
+
+def test_the_holder_of_a_key_is_a_caller() -> None:
+    """Whatever his addresses and keys, he has one rate, by the key's name."""
+    door = new_door(f"shop:{KEY},shop:{KEY[::-1]},app:{'x' * 16}", tables_per_minute=1)
+    call(door, CREATE, replace(GUEST, api_key=KEY))
+    with limited("tables_per_minute"):
+        call(door, CREATE, replace(STRANGER, api_key=KEY[::-1]))
+    call(door, CREATE, replace(GUEST, api_key="x" * 16))
+
+
+def test_a_refusal_is_counted() -> None:
+    """The metrics count refusals by the name of the limit."""
+
+    def counted() -> float:
+        return REGISTRY.get_sample_value("rummyd_limited_total", {"limit": "calls_per_second"}) or 0.0
+
+    door, before = new_door(calls_per_second=1), counted()
+    call(door, GET, ANN)
+    for _ in range(2):
+        with limited("calls_per_second"):
+            call(door, GET, ANN)
+    assert counted() - before == 2
+
+
+def test_a_proxy_that_should_be_trusted_is_told_of_once() -> None:
+    """When a limit is met behind a proxy whose word does not count, the log says which setting makes it count."""
+    door = new_door(calls_per_second=1)
+    with capture_logs() as lines:
+        call(door, GET, GUEST)
+        for caller in (GUEST, replace(GUEST, unseen_proxy=True), replace(GUEST, unseen_proxy=True)):
+            with limited("calls_per_second"):
+                call(door, GET, caller)
+    assert [line["event"] for line in lines] == ["proxy_not_trusted"]
+    assert "trusted_proxies" in lines[0]["why"]
+
+
+def test_every_limit_can_be_told() -> None:
+    """A refusal tells the limit by the name that it has, and how much it allows."""
+    spending: dict[str, tuple[Message, Exception | None]] = {
+        "calls_per_second": (GET, None),
+        "tables_per_minute": (CREATE, None),
+        "acts_per_second": (ACT, None),
+        "failures_per_minute": (GET, wrong()),
+    }
+    for limit, (request, outcome) in spending.items():
+        door = Door(Limits(**{limit: 1}), now=Clock())
+        with suppress(GameError):
+            call(door, request, ANN, outcome)
+        with pytest.raises(ApiError) as refusal:
+            call(door, request, ANN)
+        assert refusal.value.metadata == {"limit": limit, "most": "1"}
+        assert refusal.value.text.startswith(limit.replace("_", " "))
