@@ -360,7 +360,9 @@ class LostMeanwhile(AbstractAsyncContextManager[Watch]):
         table = replace(await self._match.table(), version=1, epoch="another")
         keys = store._keys.of(table.game)
         await store._link.client.delete(keys.game, keys.history)
-        await store.create(table, Batch(version=1, time_ms=table.updated_ms, actor=None))
+        created = await store.create(table, Batch(version=1, time_ms=table.updated_ms, actor=None))
+        assert isinstance(created, Created)
+        table = created.table
         for _ in range(3):
             table = await put_down(self._desk, table)
         raise StoreUnavailable("away")
