@@ -14,6 +14,7 @@ from service.games.seats import join, leave, start
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability import metrics
 from service.store import (
+    Created,
     FeedLimits,
     MatchAbandoned,
     MatchStarted,
