@@ -109,7 +109,7 @@ class Store:
         """
         if table.code and shard_of(table.code) != shard_of(table.game):
             raise ValueError("the code lies in another shard than the game")
-        outcome = await self._write(table, batch, request, (), due_ms)
+        outcome = await self._write(replace(table, mark=b""), batch, request, (), due_ms)  # it follows none
         match outcome:
             case Answered() | CodeTaken():
                 return outcome
