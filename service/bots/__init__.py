@@ -9,8 +9,9 @@ pile what makes that better at once, and gives away what is worth least to it. I
 from collections.abc import Callable, Iterable
 
 from engine.actions import Action, Discard, Draw, LayDown, LayOff, Pass, SwapJoker
-from engine.solver import best
+from engine.cards import JOKER, put_in, take_out
 from engine.view import Summary, View
+from service.bots.arranging import arranged
 from service.bots.discarding import least_loss
 from service.bots.drawing import worth_taking
 
@@ -47,7 +48,7 @@ def _lay(view: View, options: Summary, hand: bytes, legal: Callable[[], Iterable
     swap = _swap(view, options, hand)
     if swap is not None:
         return swap
-    for action in best(view.rules, hand, view.melds, seat=view.seat or 0).actions:
+    for action in arranged(view, hand).actions:
         if options.may_lay_down if isinstance(action, LayDown) else options.lay_offs:
             return action
     return None
@@ -63,11 +64,9 @@ def _pay(view: View, legal: Callable[[], Iterable[Action]]) -> Action | None:
 
 def _swap(view: View, options: Summary, hand: bytes) -> SwapJoker | None:
     """The joker on the table that would leave least in the hand, if one would leave less than now."""
-    seat = view.seat or 0
-    least, found = best(view.rules, hand, view.melds, seat=seat).points, None
+    least, found = arranged(view, hand).points, None
     for place in options.swaps:
-        after = bytes(sorted(_without(hand, place.card) + _JOKER))
-        points = best(view.rules, after, view.melds, seat=seat).points
+        points = arranged(view, put_in(take_out(hand, [place.card]), [JOKER])).points
         if points < least:
             least, found = points, SwapJoker(place.meld, place.card)
     return found
@@ -78,11 +77,3 @@ def _end(view: View, options: Summary, hand: bytes, legal: Callable[[], Iterable
     if options.discards:
         return Discard(least_loss(view, hand, options.discards))
     return Pass() if options.may_pass else next(iter(legal()))
-
-
-def _without(hand: bytes, card: int) -> bytes:
-    place = hand.index(card)
-    return hand[:place] + hand[place + 1 :]
-
-
-_JOKER = bytes([52])

@@ -169,7 +169,7 @@ def of_workers(folder: str, pids: Callable[[], Mapping[int, int]]) -> CollectorR
     `pids` gives the process id of each worker that lives, by its number.
     """
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    registry.register(_Values(folder))
     registry.register(_Processes(pids))
     registry.register(worker_restarts)
     return registry
@@ -178,6 +178,17 @@ def of_workers(folder: str, pids: Callable[[], Mapping[int, int]]) -> CollectorR
 def mark_dead(folder: str, pid: int) -> None:
     """What a worker that has ended counted remains; what it held no longer does."""
     mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
+
+
+class _Values(Collector):
+    """What the workers have written, but for what only the process that keeps them counts: they have it at nought."""
+
+    def __init__(self, folder: str) -> None:
+        self._written = MultiProcessCollector(None, folder)  # type: ignore[no-untyped-call]
+
+    def collect(self) -> Iterable[Metric]:
+        own = {metric.name for metric in worker_restarts.collect()}
+        return [metric for metric in self._written.collect() if metric.name not in own]  # type: ignore[no-untyped-call]
 
 
 class _Processes(Collector):

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+from collections import Counter
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
@@ -15,11 +16,12 @@ TWO = (*FREE_PORTS, "--workers", "2", "--log-format", "json")
 
 
 def sample(running: Running, name: str, **labels: str) -> float:
-    """The sum of a metric's samples with these labels."""
-    text = httpx.get(running.address("metrics")).text
+    """The sum of a metric's samples with these labels. Prometheus takes each metric once."""
+    families = list(text_string_to_metric_families(httpx.get(running.address("metrics")).text))
+    assert max(Counter(family.name for family in families).values()) == 1
     return sum(
         sample.value
-        for family in text_string_to_metric_families(text)
+        for family in families
         for sample in family.samples
         if sample.name == name and labels.items() <= sample.labels.items()
     )

@@ -13,6 +13,7 @@ from engine.state import Phase, State, Step
 from engine.step import step
 from tests.strategies import moments, position, rules_of
 from tools import players, simulate, soak
+from tools.contests import Outcome
 from tools.move_counts import files
 from tools.simulate import ALL, SHARE, Series, Tally, Trouble, simulated
 from tools.soak_report import findings, markdown, tables
@@ -167,16 +168,20 @@ def test_a_quick_run_tells_its_results_and_writes_them_into_the_page(
 ) -> None:
     """The command prints the tables, puts them between the marks of the page, and fails where anything went wrong."""
     page = tmp_path / "proof.md"
-    page.write_text("before\n<!-- soak: written by `make soak` -->\nlast time\n<!-- /soak -->\nafter\n")
+    page.write_text(
+        "before\n<!-- soak: written by `make soak` -->\nlast time\n<!-- /soak -->\n"
+        "<!-- bots: written by `make soak` -->\nlast time\n<!-- /bots -->\nafter\n"
+    )
     monkeypatch.setattr(soak, "PAGE", page)
     series = Series("basic", 2, "sensible")
     monkeypatch.setattr(soak, "tasks", lambda part: [soak.Task(series=series, numbers=range(2))])
     assert soak.main(["--quick", "--report"]) == 0
     text = page.read_text()
     assert text.startswith("before\n<!-- soak: written by `make soak` -->\n2 matches, 2 deals; ")
-    assert text.endswith("<!-- /soak -->\nafter\n")
+    assert "<!-- bots: written by `make soak` -->\n### A bot against chance" in text
+    assert text.endswith("<!-- /bots -->\nafter\n")
     assert "last time" not in text
     assert "### Sensible players" in capsys.readouterr().out
-    monkeypatch.setattr(soak, "_worked", lambda work: iter([soak.Result(work[0], Tally(), ["wrong"], 1.0)]))
+    monkeypatch.setattr(soak, "_worked", lambda work: iter([soak.Result(work[0], Tally(), Outcome(), ["wrong"], 1.0)]))
     assert soak.main([]) == 1
     assert "WRONG: wrong" in capsys.readouterr().out

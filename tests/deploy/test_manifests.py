@@ -1,0 +1,172 @@
+"""The manifests and the compose file say of rummyd what is true of it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dockerfile_parse
+import httpx
+import pytest
+import yaml
+
+from service import settings
+from service.observability import metrics
+from service.settings import Settings
+from tests.e2e.live import Rummyd
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+K8S = DEPLOY / "k8s"
+Manifest = dict[str, Any]
+
+
+def manifests(folder: Path = K8S) -> Iterator[tuple[str, Manifest]]:
+    """Each document with the path of its file."""
+    for path in sorted(folder.rglob("*.yaml")):
+        for document in yaml.safe_load_all(path.read_text()):
+            if "kind" in document:  # else it is some program's configuration
+                yield path.relative_to(DEPLOY).as_posix(), document
+
+
+def deployment() -> Manifest:
+    """That of rummyd itself."""
+    (found,) = [document for _, document in manifests(K8S / "base") if document["kind"] == "Deployment"]
+    return found
+
+
+def container() -> Manifest:
+    """The one of its pods."""
+    (found,) = deployment()["spec"]["template"]["spec"]["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
+def variables() -> dict[str, dict[str, str]]:
+    """What each place sets: the base with each overlay's additions, the image, the compose file."""
+    base = pairs((K8S / "base" / "settings.env").read_text().split())
+    secret = {"RUMMYD_REDIS_URL": "redis+cluster://host"}
+    overlays = {
+        path: base | secret | pairs(literal for made in document["configMapGenerator"] for literal in made["literals"])
+        for path, document in manifests(K8S / "overlays")
+        if document["kind"] == "Kustomization"
+    }
+    compose = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text())
+    parser = dockerfile_parse.DockerfileParser(path=str(DEPLOY))
+    image = {name: text for name, text in parser.envs.items() if name.startswith("RUMMYD_")}
+    return overlays | {"compose": compose["services"]["rummyd-1"]["environment"], "image": image}
+
+
+def pairs(lines: Any) -> dict[str, str]:
+    """NAME=text as a dict."""
+    return dict(line.split("=", 1) for line in lines)
+
+
+@pytest.mark.parametrize("place", ["k8s/overlays/dev/kustomization.yaml", "k8s/overlays/production/kustomization.yaml"])
+def test_an_overlay_sets_what_can_be_set(place: str) -> None:
+    """The variables of an overlay, over those of the image, are settings that a server starts with."""
+    everything = variables()
+    found = settings.read([], everything["image"] | everything[place])
+    assert found.redis_url
+    assert found.trusted_proxies == 1  # a Gateway or an Ingress
+    assert found.grpc_host == found.rest_host == found.metrics_host == "0.0.0.0"  # noqa: S104  within a pod
+
+
+def test_the_compose_file_sets_what_can_be_set() -> None:
+    """The variables of the compose file, over those of the image, are settings that a server starts with."""
+    everything = variables()
+    found = settings.read([], everything["image"] | everything["compose"])
+    assert found.redis_url == "redis://redis:6379"
+    assert found.trusted_proxies == 1
+
+
+def test_a_server_has_the_time_to_drain() -> None:
+    """What ends a server waits for longer than its grace time, and in Kubernetes for the pause before it, too."""
+    spec = deployment()["spec"]["template"]["spec"]
+    grace = float(pairs((K8S / "base" / "settings.env").read_text().split())["RUMMYD_GRACE_SECONDS"])
+    pause = container()["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert spec["terminationGracePeriodSeconds"] >= pause + grace + 10
+    service = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text())["services"]["rummyd-1"]
+    wait = float(service["stop_grace_period"].removesuffix("s"))
+    assert wait >= float(service["environment"]["RUMMYD_GRACE_SECONDS"]) + 5
+
+
+def test_ports_are_those_of_the_settings() -> None:
+    """Containers and the image expose the ports that a server listens on."""
+    found = {port["name"]: port["containerPort"] for port in container()["ports"]}
+    default = Settings()
+    assert found == {"grpc": default.grpc_port, "rest": default.rest_port, "metrics": default.metrics_port}
+    exposed = re.findall(r"^EXPOSE (.*)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    assert [set(map(int, line.split())) for line in exposed] == [set(found.values())]
+
+
+def test_probes_ask_what_a_server_answers(tmp_path: Path, redis_url: str) -> None:
+    """Each probe's path answers 200 on a server that is well."""
+    paths = {container()[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert paths == {"/healthz", "/readyz"}
+    with Rummyd(tmp_path, redis_url=redis_url) as server:
+        assert {httpx.get(server.rest + path).status_code for path in paths} == {200}
+
+
+def test_no_proxy_cuts_off_a_quiet_stream() -> None:
+    """The proxy of the compose file waits for longer than a stream is ever silent."""
+    text = (DEPLOY / "proxy" / "nginx.conf").read_text()
+    waits = [int(seconds) for seconds in re.findall(r"(?:proxy|grpc)_read_timeout (\d+)s;", text)]
+    assert len(waits) == 2
+    assert min(waits) > 2 * Settings().heartbeat_seconds
+
+
+def test_scaling_looks_at_a_metric_that_exists() -> None:
+    """The adapter, the autoscaler and its permission name one gauge that a server gives."""
+    folder = K8S / "components" / "autoscale-streams"
+    name = metrics.open_streams._name
+    (rule,) = yaml.safe_load((folder / "adapter.config.yaml").read_text())["rules"]
+    assert rule["seriesQuery"].startswith(f"{name}{{")
+    (patch,) = yaml.safe_load((folder / "kustomization.yaml").read_text())["patches"]
+    (added,) = yaml.safe_load(patch["patch"])
+    assert added["value"]["pods"]["metric"]["name"] == name
+    assert f"resources: [pods/{name}]" in (folder / "access.yaml").read_text()
+
+
+def test_every_component_is_in_an_overlay() -> None:
+    """What no overlay builds, nothing would check."""
+    used = {
+        Path(component).name
+        for path, document in manifests(K8S / "overlays")
+        if document["kind"] == "Kustomization"
+        for component in document["components"]
+    }
+    assert used == {path.parent.name for path in K8S.glob("components/*/kustomization.yaml")}
+
+
+def test_every_pod_is_restricted() -> None:
+    """Each pod runs as an unprivileged user, writes to volumes alone, gains nothing and asks nothing of Kubernetes."""
+    pods = [
+        (path, document["metadata"]["name"], document["spec"]["template"]["spec"])
+        for path, document in manifests()
+        if document["kind"] in {"Deployment", "StatefulSet"}
+    ]
+    assert [name for _, name, _ in pods] == ["rummyd", "prometheus-adapter", "redis"]
+    for path, name, pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"], path
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, path
+        assert pod["automountServiceAccountToken"] == (name == "prometheus-adapter"), path
+        assert pod["enableServiceLinks"] is False, path
+        for one in pod["containers"]:
+            rights = one["securityContext"]
+            assert rights["readOnlyRootFilesystem"], path
+            assert not rights["allowPrivilegeEscalation"], path
+            assert rights["capabilities"] == {"drop": ["ALL"]}, path
+
+
+def test_services_lead_somewhere() -> None:
+    """Every port of a Service is one that a container of its pods names."""
+    named: dict[str, set[str]] = {}
+    for _, document in manifests():
+        if document["kind"] in {"Deployment", "StatefulSet"}:
+            label = document["spec"]["selector"]["matchLabels"]["app.kubernetes.io/name"]
+            for one in document["spec"]["template"]["spec"]["containers"]:
+                named.setdefault(label, set()).update(port["name"] for port in one["ports"])
+    for path, document in manifests():
+        if document["kind"] == "Service":
+            ports = {port["targetPort"] for port in document["spec"]["ports"]}
+            assert ports <= named[document["spec"]["selector"]["app.kubernetes.io/name"]], path

@@ -1,0 +1,136 @@
+"""The dashboard and the rules of Prometheus: every name in them is of a metric that there is."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from prometheus_client import REGISTRY
+
+from service.observability import metrics
+from tools.dashboard import ROWS
+from tools.monitoring import written
+
+ROOT = Path(__file__).parents[2]
+RULES = ROOT / "deploy" / "prometheus" / "rules.yaml"
+
+AWAITED = {"rummyd_tables"}
+"""Series that are shown and watched already, though no metric gives them yet."""
+
+SUFFIXES = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "gauge": [""]}
+BY_SCRAPE = {"instance", "job", "le"}
+"""Labels that a scrape or a kind of metric adds."""
+
+
+class Rule(NamedTuple):
+    """An alert or a recorded series, by its name."""
+
+    name: str
+    expression: str
+    alert: dict[str, str] | None
+
+
+def rules() -> Iterator[Rule]:
+    for group in yaml.safe_load(RULES.read_text())["groups"]:
+        for rule in group["rules"]:
+            yield Rule(rule.get("alert") or rule["record"], rule["expr"], rule.get("annotations"))
+
+
+def shown() -> Iterator[tuple[str, str]]:
+    """The title and an expression of each line on the dashboard."""
+    for panels in ROWS.values():
+        for panel in panels:
+            for expression in panel.lines.values():
+                yield panel.title, expression
+
+
+def expressions() -> list[str]:
+    return [rule.expression for rule in rules()] + [expression for _, expression in shown()]
+
+
+def series(expression: str) -> set[str]:
+    """The names of the series in an expression, but for those that a rule records."""
+    return set(re.findall(r"(?<![\w:])(?:rummyd|process)_\w+(?![\w:])", expression))
+
+
+def given() -> dict[str, set[str]]:
+    """The labels of each series that a server gives, by its name: rummyd's own, and those of the process."""
+    own = {
+        metric._name + suffix: set(metric._labelnames)
+        for metric in metrics.every()
+        for suffix in SUFFIXES[metric._type or ""]
+    }
+    process = {
+        family.name + suffix: {"worker"}
+        for family in REGISTRY.collect()
+        if family.name.startswith("process_")
+        for suffix in SUFFIXES[family.type]
+    }
+    return own | process
+
+
+def test_every_series_exists() -> None:
+    """What the dashboard shows and the rules look at is given by the servers, or is known to be awaited."""
+    used = set().union(*map(series, expressions()))
+    assert len(used) > 15
+    assert used - given().keys() == AWAITED - given().keys()
+
+
+def test_nothing_is_awaited_that_has_come() -> None:
+    """A series that the servers give is not awaited any more."""
+    assert AWAITED & given().keys() == set()
+
+
+def test_every_metric_is_shown() -> None:
+    """Each metric of rummyd's own is on the dashboard."""
+    on_it = set().union(*(series(expression) for _, expression in shown()))
+    own = {
+        metric._name: {metric._name + suffix for suffix in SUFFIXES[metric._type or ""]} for metric in metrics.every()
+    }
+    assert len(own) > 12
+    assert [name for name, names in own.items() if not names & on_it] == []
+
+
+def test_every_label_exists() -> None:
+    """What is summed by a label, or chosen by one, has that label."""
+    labels = given()
+    wrong = []
+    for expression in expressions():
+        grouped = {label.strip() for found in re.findall(r"by \(([^)]*)\)", expression) for label in found.split(",")}
+        known = set().union(*(labels.get(name, set()) for name in series(expression)))
+        if not series(expression) & AWAITED and series(expression):
+            wrong += [(expression, label) for label in grouped - known - BY_SCRAPE]
+        for name, chosen in re.findall(r"(rummyd_\w+)\{([^}]*)\}", expression):
+            named = set(re.findall(r"(\w+)[=!]~?", chosen)) - BY_SCRAPE
+            wrong += [(expression, label) for label in named - labels.get(name, named)]
+    assert wrong == []
+
+
+def test_promised_times_are_bounds_of_buckets() -> None:
+    """A rule that counts what took no longer than a time finds a bucket that ends there."""
+    bounds = {str(bound) for bound in metrics.call_seconds._upper_bounds}
+    asked = set(re.findall(r'le="([^"]*)"', RULES.read_text()))
+    assert asked
+    assert asked <= bounds
+
+
+@pytest.mark.parametrize("rule", [rule for rule in rules() if rule.alert], ids=lambda rule: rule.name)
+def test_every_alert_has_a_runbook_and_a_test(rule: Rule) -> None:
+    """Each alert says what is wrong, has its section in docs/operations.md, and is seen firing by promtool's test."""
+    assert rule.alert
+    assert rule.alert["summary"]
+    assert rule.alert["description"]
+    page, _, anchor = rule.alert["runbook_url"].partition("#")
+    assert anchor == rule.name.lower()
+    assert f"### {rule.name}\n" in (ROOT / page).read_text()
+    assert f'alertname="{rule.name}"' in RULES.with_name("rules_test.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"), list(written()), ids=lambda value: value.name if isinstance(value, Path) else ""
+)
+def test_what_is_made_is_up_to_date(path: Path, text: str) -> None:
+    """The dashboard's file and the rules for Kubernetes are what `make monitoring` writes."""
+    assert path.read_text() == text
