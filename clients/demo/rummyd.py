@@ -27,13 +27,16 @@ class StartError(Exception):
 
 
 class Rummyd:
-    """One server, in as many processes as it takes. `grpc` is `HOST:PORT`, `rest` a URL."""
+    """One server, in as many processes as it takes. `grpc` is `HOST:PORT`, `rest` and `metrics` are URLs.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    `flags` are further ones of its own, such as `--workers 2`.
+    """
+
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self._folder, self._flags = folder, flags
         self._process: asyncio.subprocess.Process | None = None
         self._ports = {"--grpc-port": "0", "--rest-port": "0", "--metrics-port": "0"}
-        self.grpc = self.rest = ""
+        self.grpc = self.rest = self.metrics = ""
 
     @property
     def pid(self) -> int:
@@ -47,6 +50,7 @@ class Rummyd:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-m", "service", "--embedded", "--data-dir", str(self._folder / "data"), "--log-format", "json"),
+                *self._flags,
                 *flags,
                 cwd=_ROOT,
                 env={name: value for name, value in os.environ.items() if not name.startswith("RUMMYD_")},
@@ -57,6 +61,7 @@ class Rummyd:
             )
         where = await self._where()
         self.grpc, self.rest = where["gRPC"], where["REST"].removesuffix("/v1/games")
+        self.metrics = where["metrics"]
         for flag, name in (("--grpc-port", "gRPC"), ("--rest-port", "REST"), ("--metrics-port", "metrics")):
             self._ports[flag] = re.findall(r":(\d+)", where[name])[0]
 
@@ -106,10 +111,10 @@ class Rummyd:
 
 
 @asynccontextmanager
-async def rummyd() -> AsyncIterator[Rummyd]:
-    """A server that runs meanwhile; its games and its log go with it. Raises StartError."""
+async def rummyd(*flags: str) -> AsyncIterator[Rummyd]:
+    """A server that runs meanwhile, with these flags; its games and its log go with it. Raises StartError."""
     with tempfile.TemporaryDirectory(prefix="rummyd-demo-", ignore_cleanup_errors=True) as folder:
-        server = Rummyd(Path(folder))
+        server = Rummyd(Path(folder), *flags)
         try:
             await server.start()
             yield server

@@ -66,7 +66,7 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     assert created["state"] == "STATE_OPEN"
     assert watched.count("event: end") == 2
     assert watched.startswith("retry: ")
-    assert watched.rstrip().endswith('"more":false,"over":true}')
+    assert re.search(r'"more":(false,"over":true|true,"over":false)\}$', watched.rstrip())  # a long match has more pages
     assert "event: snapshot" in watched
 
 

@@ -1,0 +1,75 @@
+"""`make load`: Locust's scenarios for half a minute, on a rummyd of its own, and a report of it in a folder.
+
+    make load                                              40 users
+    make load ARGS="--users 200 --run-time 5m"             whatever Locust takes
+    make load ARGS="--host http://HOST:8080"               a server that runs already
+    make load ARGS="--processes 2"                         several processes; --master and --worker: several machines
+
+It ends with 1 where more requests failed than --max-fail-ratio (0.01) allows, or nobody acted.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bench.load.server import Where, serving
+from clients.demo.rummyd import StartError
+from service.embedded import EmbeddedRedisError
+
+_ROOT: Final = Path(__file__).parents[1]
+_USUAL: Final = ("--headless", "--only-summary", "--users", "40", "--run-time", "30s")
+_END_S: Final = 15.0
+"""How long Locust may take to end."""
+
+
+def main(flags: Sequence[str] | None = None) -> int:
+    """Runs Locust with these flags and the usual ones, and gives its exit status."""
+    parser = argparse.ArgumentParser(prog="make load", description=__doc__, add_help=False, allow_abbrev=False)
+    parser.add_argument("--host", "-H")
+    parser.add_argument("--worker", action="store_true")
+    parser.add_argument("--report", default="load-report")
+    asked, others = parser.parse_known_args(flags)
+    if not asked.worker:
+        Path(asked.report).mkdir(parents=True, exist_ok=True)
+    try:
+        return asyncio.run(_run(asked, others))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except (StartError, EmbeddedRedisError) as error:
+        print(f"load: {error}", file=sys.stderr)
+        return 1
+
+
+async def _run(asked: argparse.Namespace, others: Sequence[str]) -> int:
+    if asked.worker:
+        return await _locust("--worker", *others)
+    folder = Path(asked.report)
+    report = ("--html", str(folder / "report.html"), "--csv", str(folder / "load"))
+    if asked.host:
+        return await _locust(*_USUAL, *report, "--host", asked.host, *others)
+    async with serving(Where()) as server:
+        return await _locust(*_USUAL, *report, "--host", server.rest, *others)
+
+
+async def _locust(*flags: str) -> int:
+    command = (sys.executable, "-m", "locust", "--locustfile", str(_ROOT / "load" / "locustfile.py"), *flags)
+    paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    process = await asyncio.create_subprocess_exec(*command, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)})
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:  # Ctrl-C is for Locust, too, which says what it has found
+        await asyncio.wait([asyncio.create_task(process.wait())], timeout=_END_S)
+        raise
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
