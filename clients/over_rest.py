@@ -81,7 +81,7 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         """Watches a table. It resumes as a browser does, by the id of the last event."""
         headers = _as(token) | {"accept": "text/event-stream"}
         if request.after:
-            headers["last-event-id"] = f"{request.epoch}.{request.after}" if request.epoch else str(request.after)
+            headers["last-event-id"] = ".".join(filter(None, [request.epoch, str(request.after), request.mark]))
         path = f"/v1/{request.name}:observe"
         with _errors():
             async with self._http.stream("GET", path, headers=headers, timeout=_STREAM_TIMEOUT) as response:

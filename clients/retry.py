@@ -49,25 +49,25 @@ async def followed(
 ) -> AsyncGenerator[Game | EventBatch]:
     """The table, then each version that follows, until the match ends. A stream that is lost is taken up where it was.
 
-    Gives the table again where versions that follow are no longer kept. `resumed` hears after which version a lost
-    stream goes on, as soon as it does. Raises the last CallError.
+    Gives the table again where versions that follow are no longer kept, or the last one given is lost. `resumed` hears
+    after which version a lost stream goes on, as soon as it does. Raises the last CallError.
     """
-    after, epoch, lost = 0, "", False
+    at, lost = pb.ObserveRequest(name=name), False
     pauses = _pauses(patience_s)
     while True:
         try:
-            async with aclosing(api.observe(pb.ObserveRequest(name=name, after=after, epoch=epoch), token)) as stream:
+            async with aclosing(api.observe(at, token)) as stream:
                 async for message in stream:
                     pauses = _pauses(patience_s)
                     if lost:
-                        resumed(after)
+                        resumed(at.after)
                         lost = False
                     match message.WhichOneof("message"):
                         case "snapshot":
-                            after, epoch = message.snapshot.version, message.snapshot.epoch
+                            at.after, at.epoch, at.mark = message.snapshot.version, message.snapshot.epoch, message.mark
                             yield message.snapshot
                         case "batch":
-                            after, epoch = message.batch.version, message.batch.epoch
+                            at.after, at.epoch, at.mark = message.batch.version, message.batch.epoch, message.mark
                             yield message.batch
             return
         except CallError as error:
@@ -93,7 +93,7 @@ async def polled(
             yield batch
         if answer.over:
             return
-        request.after, request.epoch = answer.version, answer.epoch
+        request.after, request.epoch, request.mark = answer.version, answer.epoch, answer.mark
 
 
 async def _pause(pauses: Iterator[float], error: CallError) -> None:

@@ -1,4 +1,7 @@
-"""An ASGI application on a port of its own, served by uvicorn on the loop that runs already."""
+"""An ASGI application on a port of its own, served by uvicorn on the loop that runs already.
+
+A client that takes nothing of what it is sent is hung up on: what it has not taken is kept for it until then.
+"""
 
 import asyncio
 import math
@@ -10,6 +13,7 @@ from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 __all__ = ["HttpServer", "listen", "reserve"]
 
@@ -44,15 +48,25 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, in
 
 
 class HttpServer:
-    """A server that runs until `stop`; with `tls`, of HTTPS. `port` is where it listens; `task` ends with it."""
+    """A server that runs until `stop`; with `tls`, of HTTPS. `port` is where it listens; `task` ends with it.
+
+    `send_seconds`: a connection ends when the client has left so much unread, for so long, that no more can be sent.
+    """
 
     def __init__(
-        self, app: ASGIApp, listener: socket.socket, *, grace_seconds: float, tls: ssl.SSLContext | None = None
+        self,
+        app: ASGIApp,
+        listener: socket.socket,
+        *,
+        grace_seconds: float,
+        send_seconds: float,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.port: Final[int] = listener.getsockname()[1]
         self._server = _Server(
             uvicorn.Config(
                 app,
+                http=_patient_for(send_seconds),
                 lifespan="off",
                 ws="none",
                 log_config=None,
@@ -70,6 +84,32 @@ class HttpServer:
         """Takes no new connections, and ends once the requests under way have; they are cancelled after the grace."""
         self._server.should_exit = True
         await self.task
+
+
+def _patient_for(send_seconds: float) -> type[asyncio.Protocol]:
+    """Uvicorn's HTTP, which waits for room to send for so long at most."""
+
+    class Http(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # a class, found out when uvicorn is imported
+        transport: asyncio.Transport
+        hang_up: asyncio.TimerHandle | None = None
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self.hang_up = asyncio.get_running_loop().call_later(send_seconds, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._no_longer()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._no_longer()
+
+        def _no_longer(self) -> None:
+            if self.hang_up is not None:
+                self.hang_up.cancel()
+
+    return Http
 
 
 class _Server(uvicorn.Server):

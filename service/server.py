@@ -42,6 +42,9 @@ from service.tls import Tls, TlsError
 __all__ = ["Addresses", "Server", "StartError", "listening", "redis_of", "running"]
 
 _POLL_SECONDS: Final = 0.5
+_QUIET_SECONDS: Final = 0.2
+_TURNING_AWAY_SECONDS: Final = 2.0
+"""How long calls are turned away, at most, before the fronts end; see docs/decisions/calls-are-turned-away-first.md."""
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -110,6 +113,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             calls,
             max_request_bytes=settings.max_request_bytes,
             trusted_proxies=settings.trusted_proxies,
+            send_seconds=settings.send_seconds,
             shared=shared,
         )
         with listening("gRPC", settings.grpc_host, settings.grpc_port):
@@ -137,6 +141,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         finally:
             await ready.drain()
             await store.feed.close()  # every watcher is told to go on elsewhere
+            await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, settings.grace_seconds))
             await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
             _log.info("stopped")
 
@@ -152,7 +157,13 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
     )
     with listening("REST", settings.rest_host, settings.rest_port):
         listener = listen(settings.rest_host, settings.rest_port, shared=shared)
-    return HttpServer(app, listener, grace_seconds=settings.grace_seconds, tls=tls.context if tls else None)
+    return HttpServer(
+        app,
+        listener,
+        grace_seconds=settings.grace_seconds,
+        send_seconds=settings.send_seconds,
+        tls=tls.context if tls else None,
+    )
 
 
 async def _end(task: asyncio.Task[None]) -> None:

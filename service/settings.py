@@ -178,6 +178,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_seconds: Annotated[
         float, Meta(ge=0.1, le=3600, description="The silence after which a watcher gets a sign of life, in seconds.")
     ] = 15.0
+    send_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=3600,
+            description="How long a client may take nothing of what it is sent before it is hung up on, in seconds.",
+        ),
+    ] = 30.0
     grace_seconds: Annotated[
         float, Meta(ge=0, le=600, description="How long calls may go on after the signal to stop, in seconds.")
     ] = 10.0

@@ -4,6 +4,7 @@ The fronts (`grpc`, `rest`) turn bytes into a request message, and an answer or 
 here.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, Final, cast
@@ -15,7 +16,7 @@ from google.protobuf.message import Message
 
 from service.api.callers import Caller
 from service.api.door import Door
-from service.api.errors import Violation, answer_to, invalid
+from service.api.errors import Violation, answer_to, draining, invalid
 from service.observability import calls as account
 
 __all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler"]
@@ -50,6 +51,23 @@ class Calls:
             for service, handlers in services.items()
             for method in service.methods
         }
+        self._turned_away: asyncio.Event | None = None
+
+    async def drain(self, quiet_s: float, most_s: float) -> None:
+        """Turns away every call from now on, with SERVER_DRAINING; those under way go on.
+
+        Returns once none has come for `quiet_s` seconds, or after `most_s`: by then whoever calls has been told, and
+        has no call on its way that the end of a front would cut off without a word.
+        """
+        self._turned_away = asyncio.Event()
+        end = asyncio.get_running_loop().time() + most_s
+        while (left := end - asyncio.get_running_loop().time()) > 0:
+            self._turned_away.clear()
+            try:
+                async with asyncio.timeout(min(quiet_s, left)):
+                    await self._turned_away.wait()
+            except TimeoutError:
+                return
 
     @property
     def keyed(self) -> frozenset[str]:
@@ -60,8 +78,7 @@ class Calls:
         """Answers a unary call. Raises nothing but ApiError and CancelledError."""
         handler = cast(UnaryHandler, self._handlers[method.full_name])
         with _accounted(method, caller):
-            self._door.admit(method, caller)
-            _check(request)
+            self._admit(method, request, caller)
             with self._door.inside(method, request, caller):
                 return await handler(request, caller)
 
@@ -69,12 +86,19 @@ class Calls:
         """Answers a server-streaming call. Raises nothing but ApiError and CancelledError."""
         handler = cast(StreamHandler, self._handlers[method.full_name])
         with _accounted(method, caller):
-            self._door.admit(method, caller)
-            _check(request)
+            self._admit(method, request, caller)
             with self._door.inside(method, request, caller):
                 async with aclosing(handler(request, caller)) as messages:
                     async for message in messages:
                         yield message
+
+    def _admit(self, method: MethodDescriptor, request: Message, caller: Caller) -> None:
+        """Refuses what comes too late, from whom it must not come, or is no request."""
+        if self._turned_away is not None:
+            self._turned_away.set()
+            raise draining()
+        self._door.admit(method, caller)
+        _check(request)
 
 
 def _check(request: Message) -> None:

@@ -30,9 +30,11 @@ __all__ = [
     "Violation",
     "answer_to",
     "bad_page_token",
+    "draining",
     "http_status_of",
     "impossible",
     "invalid",
+    "not_read",
 ]
 
 DOMAIN: Final = "rummyd"
@@ -195,6 +197,17 @@ def bad_page_token() -> ApiError:
     """INVALID_ARGUMENT for a page token that the call has not given."""
     text = "the page token is none that this call gave"
     return ApiError("INVALID_PAGE_TOKEN", text, violations=[Violation("page_token", text, "INVALID_PAGE_TOKEN")])
+
+
+def draining() -> ApiError:
+    """UNAVAILABLE for a call that comes when the server is about to stop."""
+    return ApiError(GameReason.SERVER_DRAINING, "the server stops; go on with another")
+
+
+def not_read(seconds: float) -> ApiError:
+    """ABORTED for a stream of which the client has taken nothing for so long."""
+    text = f"nothing was read for {seconds:g} seconds; go on from the last version received"
+    return ApiError(GameReason.FELL_BEHIND, text)
 
 
 def answer_to(error: Exception, call_id: str) -> ApiError:

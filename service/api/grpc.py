@@ -4,6 +4,7 @@ Requests pass gRPC as bytes and are parsed here: so one that cannot be parsed is
 reason and a line in the log.
 """
 
+import asyncio
 from contextlib import aclosing
 from functools import partial
 from typing import Final, Never, TypeAlias
@@ -20,7 +21,7 @@ from grpc_status import rpc_status
 
 from service.api.callers import Caller, call_id_of, caller_of
 from service.api.calls import Calls
-from service.api.errors import ApiError, Violation, invalid
+from service.api.errors import ApiError, Violation, invalid, not_read
 from service.api.health import Health
 from service.observability import calls as account
 from service.tls import Tls
@@ -49,18 +50,27 @@ class GrpcServer:
     """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so.
 
     `trusted_proxies`: how many in front of it say truly for whom they speak. gRPC itself refuses a request of more than
-    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. With `shared` other
-    processes may listen on its port, too; else a port in use is an error.
+    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. `send_seconds`: a stream
+    ends when the client has taken none of its messages for so long. With `shared` other processes may listen on its
+    port, too; else a port in use is an error.
     """
 
     def __init__(
-        self, calls: Calls, *, max_request_bytes: int = 65_536, trusted_proxies: int = 0, shared: bool = False
+        self,
+        calls: Calls,
+        *,
+        max_request_bytes: int = 65_536,
+        trusted_proxies: int = 0,
+        send_seconds: float = 30.0,
+        shared: bool = False,
     ) -> None:
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
         self._server = grpc.aio.server(options=[*_OPTIONS, *options])
         names = [service.full_name for service in calls.services]
         for service in calls.services:
-            methods = {method.name: _handler(calls, method, trusted_proxies) for method in service.methods}
+            methods = {
+                method.name: _handler(calls, method, trusted_proxies, send_seconds) for method in service.methods
+            }
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
         self._health = Health(names)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -98,7 +108,9 @@ def _credentials(tls: Tls) -> grpc.ServerCredentials:
 _Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 
 
-def _handler(calls: Calls, method: MethodDescriptor, proxies: int) -> "grpc.RpcMethodHandler[bytes, bytes]":
+def _handler(
+    calls: Calls, method: MethodDescriptor, proxies: int, send_seconds: float
+) -> "grpc.RpcMethodHandler[bytes, bytes]":
     """gRPC's handler of one method, from bytes to bytes."""
     read = partial(_read, method, message_factory.GetMessageClass(method.input_type), proxies)
 
@@ -119,7 +131,11 @@ def _handler(calls: Calls, method: MethodDescriptor, proxies: int) -> "grpc.RpcM
             # Written, not yielded: when the client goes away, the calls' generator is closed at once, wherever it is.
             async with aclosing(calls.stream(method, request, caller)) as answers:
                 async for answer in answers:
-                    await context.write(answer.SerializeToString())
+                    try:
+                        async with asyncio.timeout(send_seconds):
+                            await context.write(answer.SerializeToString())
+                    except TimeoutError:
+                        await answers.athrow(not_read(send_seconds))
         except grpc.aio.InternalError:
             return  # the client went away while an answer was on its way: there is nobody to tell
         except ApiError as error:

@@ -202,15 +202,16 @@ class GameHandlers:
             caller.token,
             after=request.after,
             epoch=request.epoch,
+            mark=bytes.fromhex(request.mark),
             heartbeat_s=self._heartbeat_s,
         )
         async with aclosing(seen):
             async for item in seen:
                 match item:
                     case SeenTable():
-                        yield pb.ObserveResponse(snapshot=game_to(item))
+                        yield pb.ObserveResponse(snapshot=game_to(item), mark=item.mark.hex())
                     case SeenBatch():
-                        yield pb.ObserveResponse(batch=batch_to(item))
+                        yield pb.ObserveResponse(batch=batch_to(item), mark=item.mark.hex())
                     case Heartbeat():
                         beat = pb.ObserveResponse.Heartbeat(version=item.version, time=timestamp(item.time_ms))
                         yield pb.ObserveResponse(heartbeat=beat)
@@ -223,6 +224,7 @@ class GameHandlers:
             caller.token,
             after=request.after,
             epoch=request.epoch,
+            mark=bytes.fromhex(request.mark),
             size=min(request.page_size or 100, 100),
             wait_s=request.wait.ToNanoseconds() / 1e9,
         )
@@ -232,6 +234,7 @@ class GameHandlers:
             batches=[batch_to(batch) for batch in polled.batches],
             version=polled.version,
             epoch=polled.epoch,
+            mark=polled.mark.hex(),
             more=polled.more,
             over=polled.over,
         )

@@ -105,9 +105,9 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
     batch = Batch(version=after.version, time_ms=now, actor=decision.actor, events=course.events)
     due_ms = after.clock.due_ms if after.clock else None
     match await desk.store.commit(after, batch, request, record=course.record, due_ms=due_ms):
-        case Committed():
-            desk.hints.put(after)
-            return Changed(after.version, after, batch)
+        case Committed(stored):
+            desk.hints.put(stored)
+            return Changed(stored.version, stored, batch)
         case Answered() as answered:
             return await _replayed(desk, answered, await load(desk, table.game))
         case Conflict(newer):

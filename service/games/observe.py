@@ -18,7 +18,7 @@ from service.games.tokens import onlooker_of, viewer_of
 from service.observability import metrics
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
 from service.store.line import Backoff
-from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table
+from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table, differ
 from service.store.watch import Watch
 
 __all__ = ["Heartbeat", "Observed", "follows", "is_over", "observe", "told_to_watchers"]
@@ -36,44 +36,51 @@ Observed = SeenTable | SeenBatch | Heartbeat
 
 
 async def observe(
-    desk: Desk, game: str, token: str | None, *, after: int, epoch: str, heartbeat_s: float
+    desk: Desk, game: str, token: str | None, *, after: int, epoch: str, mark: bytes = b"", heartbeat_s: float
 ) -> AsyncGenerator[Observed]:
     """Everything that happens at a table after version `after`, until the match ends.
 
-    Begins with the table itself where `after` is 0, ahead of the game, or of another epoch than `epoch` (empty: any);
-    and gives it again where versions that follow are no longer kept. Heartbeats come after `heartbeat_s` seconds of
-    silence. Once it has begun it outlives a store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at
-    once, or when the viewer's seat is given up), FELL_BEHIND, SERVER_DRAINING, the store's errors, and without a token
-    SPECTATORS_NOT_ALLOWED where the table keeps spectators away.
+    Begins with the table itself where `after` is 0, ahead of the game, or of another epoch or mark than these (empty:
+    any); and gives it again where versions that follow are no longer kept, or one that was given is no more, as Redis
+    has failed over without it. Heartbeats come after `heartbeat_s` seconds of silence. Once it has begun it outlives a
+    store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at once, or when the viewer's seat is given
+    up), FELL_BEHIND, SERVER_DRAINING, the store's errors, and without a token SPECTATORS_NOT_ALLOWED where the table
+    keeps spectators away.
     """
     table = await load(desk, game)
-    whole = not follows(table, after, epoch)
+    whole = not follows(table, after, epoch, mark)
     while True:
         viewer = onlooker_of(table, token)
         if whole:
             yield see(desk, table, viewer, rematch=await rematch_of(desk, table, viewer))
-            after = table.version
+            after, mark = table.version, table.mark
         if is_over(table) and after >= table.version:
             return
         try:
             with told_to_watchers(desk, game):
                 async with (
-                    desk.store.feed.watch(game, after) as watch,
+                    desk.store.feed.watch(game, after, mark) as watch,
                     aclosing(_follow(desk, watch, token, viewer, table, heartbeat_s=heartbeat_s)) as followed,
                 ):
                     async for seen in followed:
                         yield seen
-                        after = seen.version
+                        if isinstance(seen, SeenBatch):
+                            after, mark = seen.version, seen.mark
             return
         except HistoryLost:
             table, whole = await _load_patiently(desk, game), True
         except StoreUnavailable:
             epoch, table = table.epoch, await _load_patiently(desk, game)
-            whole = not follows(table, after, epoch)
+            whole = not follows(table, after, epoch, mark)
 
 
-def follows(table: Table, after: int, epoch: str) -> bool:
-    """Whether a watcher may go on after this version of this epoch (empty: any); else he begins with the table."""
+def follows(table: Table, after: int, epoch: str, mark: bytes) -> bool:
+    """Whether a watcher may go on after this version of this epoch and mark (empty: any), as far as the table can tell.
+
+    Else he begins with the table.
+    """
+    if after == table.version and differ(mark, table.mark):
+        return False
     return 0 < after <= table.version and epoch in {"", table.epoch}
 
 

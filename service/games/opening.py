@@ -53,9 +53,9 @@ async def put_up(
     while True:
         table = _new(desk, game, wanted, seats)
         match await desk.store.create(table, Batch(version=1, time_ms=table.created_ms, actor=None), request):
-            case Created():
-                desk.hints.put(table)
-                return table
+            case Created(stored):
+                desk.hints.put(stored)
+                return stored
             case CodeTaken():
                 continue
             case Answered() | Exists() as known:

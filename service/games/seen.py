@@ -67,6 +67,8 @@ class SeenTable:
     """Whether those who have no seat may look on."""
     rematch: str
     """The game that follows this one; empty: none, or it is not told here."""
+    mark: bytes = b""
+    """Tells this version from another of the same number; see `Batch.mark`. It is no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class SeenBatch:
     time_ms: int
     events: tuple[TableEvent | Event, ...]
     epoch: str
+    mark: bytes = b""
+    """As in SeenTable."""
 
 
 def see(desk: Desk, table: Table, viewer: int | None, *, rematch: str = "") -> SeenTable:
@@ -108,12 +112,13 @@ def see(desk: Desk, table: Table, viewer: int | None, *, rematch: str = "") -> S
         code=table.code,
         spectators=table.spectators,
         rematch=rematch,
+        mark=table.mark,
     )
 
 
 def see_batch(batch: Batch, viewer: int | None, epoch: str) -> SeenBatch:
     """The batch, of a table of this epoch, as the seat `viewer`, or a spectator (None), may see it."""
-    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer), epoch)
+    return SeenBatch(batch.version, batch.time_ms, see_events(batch.events, viewer), epoch, batch.mark)
 
 
 def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tuple[TableEvent | Event, ...]:

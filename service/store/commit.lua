@@ -1,5 +1,4 @@
 -- One commit: the table's next version, its batch, and all that goes with them, or none of it.
--- A version counts within its epoch: where a game was lost and created anew, the old one's next version is none.
 --
 -- KEYS  1 game (hash)  2 history (stream)  3 open tables (zset)  4 what falls due (zset)  5 record (list)
 --       6 code (string)  7 open tables that are alike (zset)
@@ -10,15 +9,15 @@
 --       11 member for the indexes of open tables   12 whether it is one ('1' or '0')
 --       13 the game's id, which stands for it where something falls due   14 when it does, in ms, or ''
 --       15 whether replicas are waited for behind the script ('1' or '0')
---       16 whether the table has a code ('1' or '0')
---       17 the free seats, by which it stands among those that are alike, or ''
---       18 epoch
+--       16 mark of the version expected, or '': any
+--       17 whether the table has a code ('1' or '0')
+--       18 the free seats, by which it stands among those that are alike, or ''
 --       19 and on: lines to add to the record
 --
 -- Answers {'committed'} | {'answered', '<version>:<fingerprint>'} | {'conflict', table} | {'gone'} | {'code_taken'}.
 -- Anything that may fail comes before the first write, or is the first write: a script is not rolled back.
 
-local stored = redis.call('HMGET', KEYS[1], 'version', 'commit', 'epoch')
+local stored = redis.call('HMGET', KEYS[1], 'version', 'commit')
 local version = stored[1] or '0'
 
 -- What an earlier call wrote is answered again. The replicas' word covers only what this connection writes: so it writes
@@ -36,19 +35,21 @@ if ARGV[6] ~= '' then
   if answer then return again({'answered', answer}) end
 end
 
-if version ~= ARGV[1] or (stored[3] and stored[3] ~= ARGV[18]) then
+-- Another version may have the number of the one that was decided on: where a master has taken over that missed that one,
+-- or a game was lost and created anew.
+if version ~= ARGV[1] or (ARGV[16] ~= '' and stored[2] ~= ARGV[16]) then
   if version == '0' then return {'gone'} end
   return {'conflict', redis.call('HGET', KEYS[1], 'table')}
 end
 
-local coded = ARGV[16] == '1'
+local coded = ARGV[17] == '1'
 if version == '0' then
   local holder = coded and redis.call('GET', KEYS[6])
   if holder and holder ~= ARGV[13] then return {'code_taken'} end
   redis.call('DEL', KEYS[2], KEYS[5])
 end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[10], ARGV[2] .. '-0', 'batch', ARGV[4])
-redis.call('HSET', KEYS[1], 'version', ARGV[2], 'table', ARGV[3], 'commit', ARGV[5], 'epoch', ARGV[18])
+redis.call('HSET', KEYS[1], 'version', ARGV[2], 'table', ARGV[3], 'commit', ARGV[5])
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], ARGV[2] .. ':' .. ARGV[7]) end
 for line = 19, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[9])
@@ -57,8 +58,8 @@ redis.call('PEXPIRE', KEYS[5], ARGV[9])
 if coded then redis.call('SET', KEYS[6], ARGV[13], 'PX', ARGV[9]) end
 
 if ARGV[12] == '1' then redis.call('ZADD', KEYS[3], 0, ARGV[11]) else redis.call('ZREM', KEYS[3], ARGV[11]) end
-if ARGV[17] ~= '' then
-  redis.call('ZADD', KEYS[7], ARGV[17], ARGV[11])
+if ARGV[18] ~= '' then
+  redis.call('ZADD', KEYS[7], ARGV[18], ARGV[11])
   redis.call('PEXPIRE', KEYS[7], ARGV[9])
 else
   redis.call('ZREM', KEYS[7], ARGV[11])

@@ -9,7 +9,8 @@ StoreError
 ├── BadRecord          what is stored is not what this product writes
 └── WatchEnded         a watch of a game cannot go on
     ├── FellBehind     its reader was too slow: resume after the last version it was given
-    ├── HistoryLost    versions that it has not seen are no longer kept: begin again from the table
+    ├── HistoryLost    versions that it has not seen are no longer kept, or one that it has seen is no more, since
+    │                  Redis has failed over without it: begin again from the table
     └── GameGone       the game does not exist, or no longer
 """
 
@@ -81,10 +82,10 @@ class FellBehind(WatchEnded):
 
 
 class HistoryLost(WatchEnded):
-    """The version after `last_version` is no longer kept, so that a gap would follow: begin again from the table."""
+    """What is kept does not follow `last_version`: it was trimmed, or that version was lost. Begin from the table."""
 
     def __init__(self, last_version: int) -> None:
-        super().__init__(f"the history after version {last_version} is no longer kept: begin again from the table")
+        super().__init__(f"what is kept does not follow version {last_version}: begin again from the table")
         self.last_version = last_version
 
 

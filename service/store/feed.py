@@ -56,17 +56,18 @@ class Feed:
         self._closed = False
 
     @asynccontextmanager
-    async def watch(self, game: str, after: int | None = None) -> AsyncIterator[Watch]:
+    async def watch(self, game: str, after: int | None = None, mark: bytes = b"") -> AsyncIterator[Watch]:
         """The batches of a game above version `after`, or above its version of now; see Watch for how it ends.
 
-        Raises GameGone where there is no such game, and StoreUnavailable where the server cannot be reached now.
+        With the mark of that version, it ends with HistoryLost where the game's is another of the same number. Raises
+        GameGone where there is no such game, and StoreUnavailable where the server cannot be reached now.
         """
         topic = self._topics.get(game) or self._open(game)
         watch = Watch(game, self._limits.room, self._read_one)
         topic.watches.add(watch)
         try:
             current = await topic.current(self._limits.subscribe_s)
-            watch.begin(current if after is None else after, current)
+            watch.begin(current if after is None else after, mark, current, topic.mark)
             yield watch
         finally:
             topic.watches.discard(watch)

@@ -38,10 +38,11 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 class Fresh(msgspec.Struct, frozen=True):
-    """A game's version, and the first encoded batches, `PAGE` at most, after a cursor's version."""
+    """A game's version, the first encoded batches after a cursor's version, `PAGE` at most, and the version's mark."""
 
     version: int
     batches: tuple[bytes, ...]
+    mark: bytes = b""
 
 
 class HistoryReader:
@@ -86,7 +87,7 @@ class HistoryReader:
             for cursor in cursors:
                 keys = self._keys.of(cursor.game)
                 # The version first: the entries, read after it, reach at least as far.
-                pipe.hget(keys.game, "version")
+                pipe.hmget(keys.game, "version", "commit")
                 if cursor.after is not None:
                     pipe.xrange(keys.history, min=f"({cursor.after}", count=PAGE)
             return cast(list[object], await pipe.execute())
@@ -94,9 +95,9 @@ class HistoryReader:
         replies = iter(await self._link.call("catch_up", send))
         found: list[Fresh | None] = []
         for cursor in cursors:
-            version = cast(bytes | None, next(replies))
+            version, mark = cast(list[bytes | None], next(replies))
             entries = cast(list[Entry], next(replies)) if cursor.after is not None else []
-            found.append(None if version is None else Fresh(int(version), tuple(_encoded(entries))))
+            found.append(None if version is None else Fresh(int(version), tuple(_encoded(entries)), mark or b""))
         return found
 
 

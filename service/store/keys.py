@@ -2,7 +2,6 @@
 
     rummyd:{s7}:game:<id>      hash     version   the table's version, a decimal number
                                         table     the table, encoded
-                                        epoch     the table's epoch
                                         commit    the mark of the commit that made this version
                                         request:<actor>:<request id>
                                                   "<version that it made>:<fingerprint of its payload>"

@@ -19,7 +19,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import MovedError, NoScriptError, RedisClusterException, RedisError
+from redis.exceptions import MaxConnectionsError, MovedError, NoScriptError, RedisClusterException, RedisError
 
 from service.observability import metrics
 from service.store.errors import BadAddress, StoreUnavailable
@@ -83,10 +83,12 @@ class Link:
         with metrics.store_call(operation):
             try:
                 try:
-                    return await _sent(send)
+                    return await self._sent(send)
+                except MaxConnectionsError:
+                    raise  # nothing is lost: there are too many calls
                 except ConnectionLost:
                     await self._find_anew()
-                    return await _sent(send)
+                    return await self._sent(send)
             except FAULTS as error:
                 raise StoreUnavailable(f"Redis: {str(error) or type(error).__name__}") from error
 
@@ -127,6 +129,9 @@ class Link:
     async def close(self) -> None:
         """Close all connections of the client."""
         await self.client.aclose()
+
+    async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
+        return await send()
 
     async def _find_anew(self) -> None:
         """A connection was lost: whoever serves now is to be found before the call is made again."""
@@ -195,6 +200,19 @@ class ClusterLink(Link):
         except FAULTS as error:
             raise StoreUnavailable(f"Redis: {error}") from error
 
+    async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Sends it. Whatever goes wrong that is no word of Redis's is a lost connection.
+
+        When a node fails redis-py closes connections, to any node, that other calls use or are about to use, and those
+        stumble over it in ways that nobody has written down. All that is sent may be sent again.
+        """
+        try:
+            return await send()
+        except (*FAULTS, StoreUnavailable):
+            raise
+        except Exception as error:
+            raise ConnectionLost(f"closed while it was in use ({type(error).__name__})") from error
+
     async def _find_anew(self) -> None:
         """A replica may have taken the place of the primary that was lost."""
         await self.refresh()
@@ -217,19 +235,6 @@ class ClusterLink(Link):
         if node is None:
             raise StoreUnavailable("Redis: no node serves the slot")
         return node
-
-
-async def _sent(send: Callable[[], Awaitable[Reply]]) -> Reply:
-    """Sends it. A connection that redis-py's cluster closed under another call is a lost one, though it says so badly.
-
-    uvloop raises RuntimeError for writing on it; redis-py itself stumbles over the writer that is gone.
-    """
-    try:
-        return await send()
-    except (RuntimeError, AttributeError) as error:
-        if "handler is closed" not in str(error) and "'NoneType' object has no attribute 'write" not in str(error):
-            raise
-        raise ConnectionLost(str(error)) from error
 
 
 class _PoolOptions(TypedDict):

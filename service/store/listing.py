@@ -2,12 +2,14 @@
 
 import heapq
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final, cast
 
 import msgspec
 
 from service.store.codec import decode_table
-from service.store.errors import BadCursor
+from service.store.errors import BadCursor, NewerTable
 from service.store.keys import Keys
 from service.store.link import Link
 from service.store.table import Table
@@ -39,15 +41,17 @@ class Listing:
     async def open_tables(self, limit: int, cursor: str) -> Page:
         """At most `limit` open tables, the newest first, below the cursor; empty: from the start. Raises BadCursor.
 
-        Two round trips, and two more each time that all it found were entries of expired tables, which it drops.
+        Tables of a newer release are left out: they are to be had at another server. Two round trips, and two more each
+        time that it found too few, as for entries of expired tables, which it drops.
         """
         if cursor and not MEMBER.fullmatch(cursor):
             raise BadCursor(cursor)
         tables: list[Table] = []
         while len(tables) < limit:
-            members = await self._members(limit - len(tables), cursor)
+            wanted = limit - len(tables)
+            members = await self._members(wanted, cursor)
             tables += await self._tables(members)
-            if len(members) < limit - len(tables):
+            if len(members) < wanted:
                 return Page(tuple(tables), "")
             cursor = members[-1]
         return Page(tuple(tables), cursor)
@@ -114,7 +118,7 @@ class Listing:
             if data is None
         ]
         await self._drop(dead)
-        return [decode_table(data) for data in found if data is not None]
+        return [table for data in found if data is not None for table in _known(data)]
 
     async def _drop(self, entries: list[tuple[str, str]]) -> None:
         """Drop members from indexes, each given as (index, member)."""
@@ -128,3 +132,9 @@ class Listing:
             return cast(list[int], await pipe.execute())
 
         await self._link.call("drop", send)
+
+
+def _known(data: bytes) -> Iterator[Table]:
+    """The table, unless a newer release has stored it."""
+    with suppress(NewerTable):
+        yield decode_table(data)

@@ -36,17 +36,19 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class Created(msgspec.Struct, frozen=True):
-    """The game is stored, at version 1."""
+    """The game is stored, at version 1, as `table`."""
+
+    table: Table
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """The game is stored at this version."""
+    """The game is stored, as `table`: what was to be written, with its mark."""
 
-    version: int
+    table: Table
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """Another commit was first; this is the table now, of any version but the one that was expected."""
+    """Another commit was first; this is the table now: any but the one that was expected, even if of its number."""
 
     table: Table
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from service.observability import metrics
 from service.store.agreement import Agreement
@@ -108,12 +109,12 @@ class Store:
         """
         if table.code and shard_of(table.code) != shard_of(table.game):
             raise ValueError("the code lies in another shard than the game")
-        outcome = await self._write(table, batch, request, (), due_ms)
+        outcome = await self._write(replace(table, mark=b""), batch, request, (), due_ms)  # it follows none
         match outcome:
             case Answered() | CodeTaken():
                 return outcome
-            case Committed():
-                return Created()
+            case Committed(stored):
+                return Created(stored)
             case Conflict() | Gone():
                 return Exists()
 
@@ -126,11 +127,12 @@ class Store:
         record: Sequence[str] = (),
         due_ms: int | None = None,
     ) -> Committed | Answered | Conflict | Gone:
-        """Store a game's next version, if it is still at the one before.
+        """Store a game's next version, if it is still at the one before, by number and mark.
 
-        `batch` is what led there; `record` has lines to add to the game's record; `due_ms` is when something falls due
-        next, in ms since 1970 (None: nothing does). A request that has been answered before changes nothing, whatever
-        the version.
+        `table` has the mark of the version that it was made from, and is given another: after a failover that lost some
+        versions, others may have taken their numbers. Without a mark the number alone is compared. `batch` is what led
+        there; `record` has lines to add to the game's record; `due_ms` is when something falls due next, in ms since
+        1970 (None: nothing does). A request that has been answered before changes nothing, whatever the version.
         """
         match await self._write(table, batch, request, record, due_ms):
             case CodeTaken():
@@ -239,12 +241,15 @@ class Store:
         if batch.version != table.version:
             raise ValueError(f"the batch is of version {batch.version}, the table of version {table.version}")
         keys = self._keys.of(table.game, code=table.code, likeness=table.likeness)
+        before, mark = table.mark, os.urandom(8)
+        table = replace(table, mark=mark)
+        batch = replace(batch, mark=mark, before=before)
         arguments: list[str | bytes | int] = [
             table.version - 1,
             table.version,
             encode_table(table),
             encode_batch(batch),
-            os.urandom(8),
+            mark,
             _field(request) if request else "",
             request.fingerprint if request else b"",
             keys.feed,
@@ -255,9 +260,9 @@ class Store:
             table.game,
             "" if due_ms is None else due_ms,
             int(self._link.replicas > 0),
+            before,
             int(table.code != ""),
             sum(not seat.taken for seat in table.seats) if table.phase is Phase.OPEN and table.likeness else "",
-            table.epoch,
             *record,
         ]
         names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code, keys.alike]
@@ -289,7 +294,7 @@ def _outcome(
     """What the script's answer means."""
     match reply:
         case [b"committed"]:
-            return Committed(table.version)
+            return Committed(table)
         case [b"answered", value] if request is not None:
             return _answered(value, request)
         case [b"conflict", current]:

@@ -30,9 +30,10 @@ __all__ = [
     "TurnExtended",
     "TurnLimit",
     "TurnTimedOut",
+    "differ",
 ]
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The form of the records below. Fields are added at the end only, with a default, and the number goes up each time."""
 
 
@@ -122,6 +123,8 @@ class Table(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """None: a player may take as long as he likes."""
     clock: TurnClock | None = None
     """Of the turn that is played; None where nothing falls due."""
+    mark: bytes = b""
+    """Drawn by the store for each commit; see `Batch.mark`."""
     code: str = ""
     """What a private table is found by; empty: it is public."""
     likeness: str = ""
@@ -194,3 +197,17 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     actor: int | None
     """The seat that acted; None: nobody at the table did."""
     events: tuple[TableEvent | Event, ...] = ()
+    mark: bytes = b""
+    """8 bytes that the store draws for each commit: two versions of one number have the same mark only if they are one.
+    Empty: a release that drew none has made it."""
+    before: bytes = b""
+    """The mark of the version before; empty: it has none."""
+
+    def follows(self, version: int, mark: bytes) -> bool:
+        """Whether it led on from this version of this mark."""
+        return self.version == version + 1 and not differ(self.before, mark)
+
+
+def differ(mark: bytes, other: bytes) -> bool:
+    """Whether both marks are known, and of different commits."""
+    return bool(mark and other) and mark != other

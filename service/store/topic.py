@@ -5,7 +5,7 @@ import asyncio
 from service.store.codec import decode_batch
 from service.store.errors import BadRecord, GameGone, HistoryLost, NewerTable, StoreError, StoreUnavailable
 from service.store.history import Cursor, Fresh
-from service.store.table import Batch
+from service.store.table import Batch, differ
 from service.store.watch import Watch
 
 __all__ = ["Topic"]
@@ -14,8 +14,9 @@ __all__ = ["Topic"]
 class Topic:
     """One watched game.
 
-    `version` is the last that was passed on to the watches, None until the game's version is known for the first time.
-    While the topic is `behind`, its history is to be read, and messages are not passed on: they only say how far.
+    `version` is the last that was passed on to the watches, None until the game's version is known for the first time,
+    and `mark` its mark, as far as that is known. While the topic is `behind`, its history is to be read, and messages
+    are not passed on: they only say how far.
     """
 
     def __init__(self, game: str, channel: str, node: str) -> None:
@@ -24,6 +25,7 @@ class Topic:
         self.node = node
         self.watches: set[Watch] = set()
         self.version: int | None = None
+        self.mark = b""
         self.behind = False
         self.ended: StoreError | None = None
         self._heard = 0
@@ -47,10 +49,12 @@ class Topic:
         except (NewerTable, BadRecord) as error:
             self.end(error)
             return
-        if self.behind or self.version is None or batch.version > self.version + 1:
+        if self.version is not None and batch.version <= self.version:
+            return
+        if self.behind or self.version is None or not batch.follows(self.version, self.mark):
             self.behind = True
             self._heard = max(self._heard, batch.version)
-        elif batch.version == self.version + 1:
+        else:
             self._pass_on(batch)
 
     def cursor(self) -> Cursor:
@@ -63,10 +67,10 @@ class Topic:
         if fresh is None:
             self.end(GameGone(self.game))
         elif self.version is None:
-            self.version = fresh.version
+            self.version, self.mark = fresh.version, fresh.mark
             self._known.set()
         else:
-            self._pass_on_after(self.version, fresh)
+            self._pass_on_all(fresh, self.version)
         self.behind = self.ended is None and max(self._heard, fresh.version if fresh else 0) > (self.version or 0)
 
     def end(self, reason: StoreError) -> None:
@@ -77,19 +81,21 @@ class Topic:
             watch.end(reason)
 
     def _pass_on(self, batch: Batch) -> None:
-        self.version = batch.version
+        self.version, self.mark = batch.version, batch.mark
         self.watches = {watch for watch in self.watches if watch.put(batch)}
 
-    def _pass_on_after(self, version: int, fresh: Fresh) -> None:
-        """Pass on what was read after a version. A gap, or a game that has gone back, ends the topic."""
-        try:
-            batches = [decode_batch(data) for data in fresh.batches]
-        except (NewerTable, BadRecord) as error:
-            self.end(error)
-            return
-        expected = list(range(version + 1, version + 1 + len(batches)))
-        if [batch.version for batch in batches] != expected or (not batches and fresh.version != version):
+    def _pass_on_all(self, fresh: Fresh, version: int) -> None:
+        """Pass on what was read after a version. A gap, or a version that is no more, ends the topic."""
+        if not fresh.batches and (fresh.version != version or differ(fresh.mark, self.mark)):
             self.end(HistoryLost(version))
-            return
-        for batch in batches:
+        for data in fresh.batches:
+            try:
+                batch = decode_batch(data)
+            except (NewerTable, BadRecord) as error:
+                self.end(error)
+                return
+            if not batch.follows(version, self.mark):
+                self.end(HistoryLost(version))
+                return
             self._pass_on(batch)
+            version = batch.version

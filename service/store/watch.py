@@ -8,7 +8,7 @@ from service.store.codec import decode_batch
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreError, StoreUnavailable
 from service.store.history import Cursor, Fresh
 from service.store.line import Backoff
-from service.store.table import Batch
+from service.store.table import Batch, differ
 
 __all__ = ["Watch"]
 
@@ -25,6 +25,8 @@ class Watch:
         self.game = game
         self.last_version = 0
         """The last version that the reader was given, or has from elsewhere."""
+        self.last_mark = b""
+        """Its mark, as far as it is known."""
         self._room = room
         self._read = read
         self._live_after = 0
@@ -33,10 +35,15 @@ class Watch:
         self._ended: StoreError | None = None
         self._changed = asyncio.Event()
 
-    def begin(self, after: int, live_after: int) -> None:
-        """Give the versions above `after`; all above `live_after` have been put or will be, the others can be read."""
-        self.last_version = after
+    def begin(self, after: int, mark: bytes, live_after: int, live_mark: bytes) -> None:
+        """Give the versions above `after`; all above `live_after` have been put or will be, the others can be read.
+
+        The marks are of those two versions; empty: not known.
+        """
+        self.last_version, self.last_mark = after, mark
         self._live_after = live_after
+        if after == live_after and differ(mark, live_mark):
+            self.end(HistoryLost(after))
 
     def __aiter__(self) -> "Watch":
         return self
@@ -52,6 +59,8 @@ class Watch:
                 batch = self._waiting.popleft()
                 if batch.version > self.last_version:
                     return self._given(batch)
+                if batch.version == self.last_version and differ(batch.mark, self.last_mark):
+                    raise HistoryLost(self.last_version)
             elif self._ended is not None:
                 raise self._ended
             else:
@@ -81,7 +90,9 @@ class Watch:
         self._changed.set()
 
     def _given(self, batch: Batch) -> Batch:
-        self.last_version = batch.version
+        if not batch.follows(self.last_version, self.last_mark):
+            raise HistoryLost(self.last_version)
+        self.last_version, self.last_mark = batch.version, batch.mark
         return batch
 
     async def _read_back(self) -> None:
@@ -97,7 +108,6 @@ class Watch:
                 await backoff.pause()
         if fresh is None:
             raise GameGone(self.game)
-        batches = [decode_batch(data) for data in fresh.batches]
-        if not batches or batches[0].version != self.last_version + 1:
+        if not fresh.batches:
             raise HistoryLost(self.last_version)
-        self._past.extend(batches)
+        self._past.extend(decode_batch(data) for data in fresh.batches)

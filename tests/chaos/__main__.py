@@ -9,21 +9,24 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tests.chaos import churn, scenarios
+from tests.chaos import churn, nonsense, scenarios
 from tests.chaos.scenarios import LONG, SHORT, Figures, Scale
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 MARKS = re.compile(r"(<!-- chaos: figures -->\n).*?(<!-- /chaos -->)", re.DOTALL)
 HEAD = "| What was done | How often | Tables | Acts acknowledged | Sent again | Streams resumed | Slowest act | Lost |"
 
-ALL: tuple[Callable[[Path, Scale], Awaitable[Figures]], ...] = (
+Scenario = Callable[[Path, Scale], Awaitable[Figures]]
+
+ALL: tuple[Scenario, ...] = (
     scenarios.servers_killed,
     scenarios.redis_killed,
     scenarios.rolling_restart,
@@ -31,6 +34,7 @@ ALL: tuple[Callable[[Path, Scale], Awaitable[Figures]], ...] = (
     scenarios.cluster_failover,
     partial(scenarios.stale_failover, replicas=1),
     partial(scenarios.stale_failover, replicas=0),
+    nonsense.random_acts,
     churn.tables_expire,
 )
 
@@ -40,18 +44,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--no-write", action="store_true")
+    parser.add_argument("--only", metavar="SCENARIO", help="such as cluster_failover; writes nothing")
+    parser.add_argument("--most-s", type=float, help="how many seconds random acts are sent: a million take long")
     asked = parser.parse_args()
-    figures, broken = run(SHORT if asked.short else LONG)
+    scale = SHORT if asked.short else LONG
+    if asked.most_s is not None:
+        scale = replace(scale, most_s=asked.most_s)
+    chosen = [scenario for scenario in ALL if asked.only in {None, _name_of(scenario)}]
+    figures, broken = run(chosen, scale)
     table = "\n".join([HEAD, re.sub(r"[^|]+", "---", HEAD), *map(row, figures)])
     Console().print(table, markup=False, soft_wrap=True)
-    if not (broken or asked.no_write):
+    if not (broken or asked.no_write or asked.only):
         OPERATIONS.write_text(MARKS.sub(lambda found: f"{found[1]}{table}\n{found[2]}", OPERATIONS.read_text()))
     for fault in broken:
         print(fault, file=sys.stderr)
     return 1 if broken else 0
 
 
-def run(scale: Scale) -> tuple[list[Figures], list[str]]:
+def run(chosen: Sequence[Scenario], scale: Scale) -> tuple[list[Figures], list[str]]:
     """The figures of each scenario that kept its promises, and what went wrong with the others."""
     figures, broken = [], []
     columns = (
@@ -62,9 +72,9 @@ def run(scale: Scale) -> tuple[list[Figures], list[str]]:
         TimeElapsedColumn(),
     )
     with Progress(*columns) as progress:
-        task = progress.add_task("", total=len(ALL))
-        for scenario in ALL:
-            name = getattr(scenario, "func", scenario).__name__.replace("_", " ")
+        task = progress.add_task("", total=len(chosen))
+        for scenario in chosen:
+            name = _name_of(scenario)
             progress.update(task, description=name)
             started = time.monotonic()
             with tempfile.TemporaryDirectory(prefix="rummyd-chaos-") as folder:
@@ -77,8 +87,13 @@ def run(scale: Scale) -> tuple[list[Figures], list[str]]:
     return figures, broken
 
 
-async def _one(scenario: Callable[[Path, Scale], Awaitable[Figures]], folder: Path, scale: Scale) -> Figures:
+async def _one(scenario: Scenario, folder: Path, scale: Scale) -> Figures:
     return await scenario(folder, scale)
+
+
+def _name_of(scenario: Scenario) -> str:
+    name: str = getattr(scenario, "func", scenario).__name__
+    return name
 
 
 def row(figures: Figures) -> str:

@@ -11,7 +11,8 @@ faults(record, truth)       a sentence for each thing that is wrong; none where 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from rummy.v1.game_pb2 import Game
 
@@ -40,7 +41,7 @@ def faults(record: TableRecord, truth: Truth, *, forked: bool = False) -> list[s
     """A sentence for each promise that was not kept to the clients of the table.
 
     `forked`: a master has failed over, so that watchers may have been told of commits that no replica had, and that
-    were never acknowledged. Then they are held to the versions alone, and may be shown the table again.
+    were never acknowledged. Then they may be shown the table again, and are held to what is stored from there on.
     """
     found = [*record.faults, *_versions(truth), *_asks(record, truth), *_ownership(record, truth)]
     for watched in record.watched:
@@ -51,6 +52,11 @@ def faults(record: TableRecord, truth: Truth, *, forked: bool = False) -> list[s
 def lost(record: TableRecord, truth: Truth) -> list[Ask]:
     """The acts that were acknowledged, and do not stand in the history where they were said to."""
     return [ask for ask in record.acknowledged if {truth.requests.get(_key(record, ask))} != ask.versions]
+
+
+def misled(record: TableRecord, truth: Truth) -> list[str]:
+    """A sentence for each watcher who, after a failover that lost acts, was not told of the table as it is stored."""
+    return [f"{record.name}: {fault}" for watched in record.watched for fault in _followed(watched, truth)]
 
 
 def _versions(truth: Truth) -> Iterator[str]:
@@ -115,14 +121,14 @@ def _watched(watched: Watched, truth: Truth) -> Iterator[str]:
 
 
 def _followed(watched: Watched, truth: Truth) -> Iterator[str]:
-    """As `_watched`, where what was told may have been lost: no version is left out, up to the last one."""
-    version = 0
-    for told in watched.told:
-        if not isinstance(told, Game) and told.version != version + 1:
-            yield f"a watcher was told of version {told.version} after {version}"
-        version = told.version
-    if version != truth.table.version:
-        yield f"a watcher was told up to version {version}; the table is at {truth.table.version}"
+    """As `_watched`, where what was told may have been lost: no version is left out, and from the last table on, all is
+    as it is stored.
+    """
+    shown = [place for place, told in enumerate(watched.told) if isinstance(told, Game)]
+    for before, told in pairwise(watched.told):
+        if not isinstance(told, Game) and told.version != before.version + 1:
+            yield f"a watcher was told of version {told.version} after {before.version}"
+    yield from _watched(replace(watched, told=watched.told[max(shown, default=0) :]), truth)
 
 
 def _play(truth: Truth) -> Iterator[str]:

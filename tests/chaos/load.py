@@ -48,17 +48,17 @@ class Hand:
         self._api, self._chance, self._record = api, chance, record
         self._sent: list[tuple[Ask, pb.ActRequest]] = []
 
-    async def sit_down(self, game: Game) -> None:
-        """Creates the table and takes every seat, each call sent twice now and then."""
+    async def sit_down(self, game: Game, repeats: float = 0.3) -> None:
+        """Creates the table and takes every seat; this share of the calls is sent more than once."""
         create = pb.CreateGameRequest(game=game, request_id=self._new_id())
         name = (await retried(partial(self._api.create_game, create))).name
-        if self._chance.random() < 0.3 and (await retried(partial(self._api.create_game, create))).name != name:
+        if self._chance.random() < repeats and (await retried(partial(self._api.create_game, create))).name != name:
             self._record.faults.append("a repeated create made another table")
         self._record.name = name
         for seat in range(game.seat_count):
             join = pb.JoinGameRequest(name=name, display_name=f"Player {seat}", request_id=self._new_id())
             joined = [await retried(partial(self._api.join_game, join))]
-            if self._chance.random() < 0.3:
+            if self._chance.random() < repeats:
                 joined += await asyncio.gather(*(retried(partial(self._api.join_game, join)) for _ in range(2)))
             if {(answer.seat, answer.token) for answer in joined} != {(seat, joined[0].token)}:
                 self._record.faults.append(f"the join of seat {seat} gave seats {[answer.seat for answer in joined]}")
@@ -108,6 +108,13 @@ class Hand:
             if answer is None:
                 return
             view = answer.view
+
+    async def told(self) -> None:
+        """Waits until every watcher has been told of the table as it is now."""
+        game = await retried(partial(self._api.get_game, pb.GetGameRequest(name=self._record.name)))
+        async with asyncio.timeout(PATIENCE_S):
+            while any(watched.told[-1].version < game.version for watched in self._record.watched):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
 
     async def _act(self, seat: int, view: View, action: Action) -> View | None:
         """Does one action, in one of the ways that clients do; gives the view if it was told."""

@@ -18,10 +18,10 @@ from service.embedded import EmbeddedRedis
 from service.store import Options, Store
 from service.store.keys import Keys
 from tests import servers
-from tests.chaos.check import Truth, faults, lost
+from tests.chaos.check import Truth, faults, lost, misled
 from tests.chaos.fleet import Fleet, fleet
 from tests.chaos.load import Hand, play_table
-from tests.chaos.record import TableRecord
+from tests.chaos.record import TableRecord, Watched
 from tests.e2e.players import game_of
 from tests.replicated import Servers, cluster_of_six, sentinel_trio
 
@@ -37,10 +37,13 @@ class Scale:
     seconds: float
     churn: int
     """Tables that are created, played at and left to expire."""
+    nonsense: int
+    """Random acts, as far as they can be sent in `most_s` seconds."""
+    most_s: float
 
 
-SHORT: Final = Scale(tables=3, seconds=4.0, churn=200)
-LONG: Final = Scale(tables=8, seconds=30.0, churn=10_000)
+SHORT: Final = Scale(tables=3, seconds=4.0, churn=200, nonsense=1_000, most_s=5.0)
+LONG: Final = Scale(tables=8, seconds=25.0, churn=10_000, nonsense=1_000_000, most_s=60.0)
 
 
 @dataclass
@@ -156,28 +159,48 @@ async def stale_failover(folder: Path, scale: Scale, replicas: int) -> Figures:
     """Acts are sent while all replicas are down; then the master dies, and a replica that missed them takes its place.
 
     What was acknowledged meanwhile is lost where no replica is waited for: that is what asynchronous replication costs.
-    Where one is waited for nothing is acknowledged, so that nothing is lost.
+    Where one is waited for nothing is acknowledged, so that nothing is lost. Watchers have been told of it either way:
+    they are shown the table again, some over a stream that was lost with its server, and follow it to its end.
     """
     waited = "one replica waited for" if replicas else "no replica waited for"
     figures = Figures(f"Replicas down, then failover of a Sentinel trio, {waited}")
     with sentinel_trio(folder) as redis:
-        async with fleet(folder, redis.url, "--redis-replicas", str(replicas), size=1) as ours:
-            for number in range(scale.tables):
-                figures.records.append(record := TableRecord())
-                hand = Hand(ours.any, random.Random(number), record)  # noqa: S311 - a player
-                await hand.sit_down(game_of(2))
-                await hand.act_some(4)
-            await asyncio.to_thread(redis.kill_replicas)
-            for record in figures.records:
-                await Hand(ours.any, random.Random(1), record).act_some(4, patience_s=0.5)  # noqa: S311 - a player
-            figures.broken["masters killed"] = 1
-            await asyncio.to_thread(redis.fall_back)
-            await asyncio.to_thread(redis.heal)
+        async with fleet(folder, redis.url, "--redis-replicas", str(replicas), size=2) as ours:
+            async with asyncio.TaskGroup() as watching:
+                hands = [await _watched_table(ours, number, figures, watching) for number in range(scale.tables)]
+                await asyncio.to_thread(redis.kill_replicas)
+                for hand in hands:
+                    await hand.act_some(4, patience_s=0.5)
+                await asyncio.gather(*(hand.told() for hand in hands))
+                figures.broken["masters killed"] = 1
+                await asyncio.to_thread(redis.fall_back)
+                await asyncio.to_thread(redis.heal)
+                await ours.kill(ours.up[0])
+                for hand in hands:
+                    watching.create_task(hand.play())
             store = await Store.connect(redis.url)
+            found: list[str] = []
             for record in figures.records:
-                figures.lost += len(lost(record, await truth_of(store, redis.url, record.game)))
+                truth = await truth_of(store, redis.url, record.game)
+                figures.lost += len(lost(record, truth))
+                found += faults(record, truth, forked=True) if replicas else misled(record, truth)
             await store.close()
+    assert not found, f"{len(found)} promises broken:\n" + "\n".join(found[:20])
     return figures
+
+
+async def _watched_table(ours: Fleet, number: int, figures: Figures, watching: asyncio.TaskGroup) -> Hand:
+    """A table whose match has begun, watched from every seat and by a spectator."""
+    record = TableRecord(watched=[Watched(0), Watched(1), Watched(None)])
+    figures.records.append(record)
+    hand = Hand(ours.any, random.Random(number), record)  # noqa: S311 - a player
+    await hand.sit_down(game_of(2, deals=1))
+    begun = asyncio.Barrier(len(record.watched) + 1)
+    for watched in record.watched:
+        watching.create_task(hand.watch(watched, begun))
+    await begun.wait()
+    await hand.act_some(4)
+    return hand
 
 
 async def under_load(

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rummy.v1.game_pb2 import Game
 
-from tests.chaos import churn, scenarios
+from tests.chaos import churn, nonsense, scenarios
 from tests.chaos.scenarios import SHORT
 
 
@@ -30,7 +31,25 @@ async def test_servers_are_restarted(tmp_path: Path) -> None:
     assert figures.broken["servers restarted"] >= 2
 
 
+async def test_a_stale_replica_takes_over(tmp_path: Path) -> None:
+    """Acts that no replica has are lost with their master where none is waited for; every watcher who was told of them
+    is shown the table again, and follows it to its end.
+    """
+    figures = await scenarios.stale_failover(tmp_path, SHORT, replicas=0)
+    assert figures.lost == 4 * SHORT.tables
+    tables = [told for record in figures.records for watched in record.watched for told in watched.told]
+    assert sum(isinstance(told, Game) for told in tables) == 2 * 3 * SHORT.tables
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a process's memory is read from /proc")
 async def test_tables_leave_nothing_behind(tmp_path: Path) -> None:
     """Of tables that were played and have expired, nothing is left in the server's memory or in Redis."""
     assert (await churn.tables_expire(tmp_path, SHORT)).tables == SHORT.churn
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a process's memory is read from /proc")
+async def test_random_acts_are_refused_or_legal(tmp_path: Path) -> None:
+    """Of random acts, most of them nonsense, each is refused for a reason and changes nothing, or is played."""
+    figures = await nonsense.random_acts(tmp_path, SHORT)
+    assert figures.acts > 0
+    assert sum(figures.broken.values()) > figures.acts

@@ -104,6 +104,14 @@ def show_the_table_again(record: TableRecord, truth: Truth) -> Truth:
     return truth
 
 
+def tell_of_a_version_that_was_lost(record: TableRecord, truth: Truth) -> Truth:
+    """Another version of the number had been told, and the table was not shown again."""
+    told = record.watched[0].told[5]
+    assert isinstance(told, EventBatch)
+    del told.events[:]
+    return truth
+
+
 def tell_a_spectator_what_a_seat_sees(record: TableRecord, truth: Truth) -> Truth:
     seat, spectator = record.watched[0].told, record.watched[-1].told
     for place, batch in enumerate(seat):
@@ -151,6 +159,35 @@ def test_an_honest_service_has_no_fault(played: Played) -> None:
     record, truth = played
     assert faults(record, truth) == []
     assert lost(record, truth) == []
+
+
+FORKED_WAYS: list[tuple[Callable[[TableRecord, Truth], Truth], str]] = [
+    (withhold_a_version, "was told of version"),
+    (tell_a_version_twice, "was told of version"),
+    (tell_of_a_version_that_was_lost, "was told otherwise"),
+    (tell_a_spectator_what_a_seat_sees, "a spectator was told otherwise"),
+]
+
+
+@pytest.mark.parametrize(("lie", "found"), FORKED_WAYS, ids=[lie.__name__ for lie, _ in FORKED_WAYS])
+def test_a_failover_excuses_no_watcher(played: Played, lie: Callable[[TableRecord, Truth], Truth], found: str) -> None:
+    """After a failover, too, a watcher is told every version, and from the last table on as it is stored."""
+    record = copy.deepcopy(played[0])
+    truth = lie(record, played[1])
+    said = "\n".join(faults(record, truth, forked=True))
+    assert re.search(found, said), said
+
+
+def test_a_table_shown_after_a_failover_makes_up_for_what_was_lost(played: Played) -> None:
+    """What was told before the table was shown again may have been lost with the master."""
+    record = copy.deepcopy(played[0])
+    told = record.watched[1].told
+    told[4:4] = [copy.deepcopy(told[3])]
+    shown = copy.deepcopy(told[0])
+    shown.version = told[4].version
+    told[5:5] = [shown]
+    told[4].version += 1
+    assert faults(record, played[1], forked=True) == []
 
 
 @pytest.mark.parametrize(("lie", "found"), WAYS, ids=[lie.__name__ for lie, _ in WAYS])

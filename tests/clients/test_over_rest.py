@@ -115,7 +115,8 @@ async def test_nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
         assert await streamed(api) == []
         assert await streamed(api, after=7) == []
         assert await streamed(api, after=7, epoch="e") == []
-    assert asked == [None, "7", "e.7"]
+        assert await streamed(api, after=7, epoch="e", mark="0f" * 8) == []
+    assert asked == [None, "7", "e.7", "e.7.0f0f0f0f0f0f0f0f"]
 
 
 @pytest.mark.parametrize(

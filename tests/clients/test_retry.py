@@ -40,10 +40,10 @@ class Streams:
 
     def __init__(self, *streams: Sequence[pb.ObserveResponse | CallError]) -> None:
         self._streams = list(streams)
-        self.asked: list[tuple[int, str, str]] = []
+        self.asked: list[tuple[int, str, str, str]] = []
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
-        self.asked.append((request.after, request.epoch, token))
+        self.asked.append((request.after, request.epoch, request.mark, token))
         for message in self._streams.pop(0):
             if isinstance(message, CallError):
                 raise message
@@ -66,11 +66,11 @@ class Pages:
 
 
 def snapshot(version: int, epoch: str = "e") -> pb.ObserveResponse:
-    return pb.ObserveResponse(snapshot=Game(version=version, epoch=epoch))
+    return pb.ObserveResponse(snapshot=Game(version=version, epoch=epoch), mark=f"m{version}")
 
 
 def batch(version: int, epoch: str = "e") -> pb.ObserveResponse:
-    return pb.ObserveResponse(batch=EventBatch(version=version, epoch=epoch))
+    return pb.ObserveResponse(batch=EventBatch(version=version, epoch=epoch), mark=f"m{version}")
 
 
 BEAT = pb.ObserveResponse(heartbeat=pb.ObserveResponse.Heartbeat(version=1))
@@ -119,12 +119,12 @@ async def test_patience_ends() -> None:
 
 
 async def test_a_stream_is_taken_up_again() -> None:
-    """A stream that is lost goes on after the last version, of the same epoch, as the same seat."""
+    """A stream that is lost goes on after the last version, of the same epoch and mark, as the same seat."""
     api = Streams([snapshot(3), batch(4), GONE], [GONE], [BUSY], [batch(5), BEAT, batch(6)])
     resumed: list[int] = []
     seen = [item.version async for item in followed(api, "games/a", "token", resumed=resumed.append)]  # type: ignore[arg-type]
     assert seen == [3, 4, 5, 6]
-    assert api.asked == [(0, "", "token"), (4, "e", "token"), (4, "e", "token"), (4, "e", "token")]
+    assert api.asked == [(0, "", "", "token"), *[(4, "e", "m4", "token")] * 3]
     assert resumed == [4]
 
 
@@ -132,7 +132,7 @@ async def test_another_epoch() -> None:
     """Where a snapshot comes in between, the stream goes on from there, in its epoch."""
     api = Streams([snapshot(3), GONE], [snapshot(1, "f"), GONE], [batch(2)])
     assert [item.version async for item in followed(api, "games/a")] == [3, 1, 2]  # type: ignore[arg-type]
-    assert api.asked == [(0, "", ""), (3, "e", ""), (1, "f", "")]
+    assert api.asked == [(0, "", "", ""), (3, "e", "m3", ""), (1, "f", "m1", "")]
 
 
 async def test_a_stream_that_is_refused() -> None:

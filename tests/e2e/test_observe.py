@@ -59,9 +59,10 @@ async def test_resumes_after_the_last_event(rummyd: Rummyd, played: Match) -> No
     async with RestClient(rummyd) as client:
         epoch = (await client.get(played.name)).epoch
         async with client.observe(played.name, after=1, epoch=epoch) as stream:
-            whole = batches_in([message async for message in stream])
+            told = [message async for message in stream]
             ids = stream.ids
-        assert ids == [f"{epoch}.{batch.version}" for batch in whole]
+        whole = batches_in(told)
+        assert ids == [f"{epoch}.{message.batch.version}.{message.mark}" for message in told]
         for number, event_id in enumerate(ids, start=1):
             client.last_event_id = event_id
             assert batches_in(await all_of(client, played.name, after=1)) == whole[number:]

@@ -66,6 +66,38 @@ async def test_control_c_stops_it_cleanly(start: Start) -> None:
 
 
 @fronts
+async def test_every_caller_is_told_that_the_server_stops(start: Start, front: str) -> None:
+    """Of many who call on and on while the server is asked to stop, each is told so by the server itself."""
+    server = start()
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(client_of(server, front)) for _ in range(4)]
+        name = (await clients[0].create(game_of(2))).name
+
+        async def call_on(client: Client) -> Failure:
+            while True:
+                try:
+                    await client.get(name)
+                except Failure as error:
+                    return error
+
+        async def open_streams(client: Client) -> Failure:
+            while True:
+                try:
+                    async with client.observe(name) as stream:
+                        await stream.next()
+                except Failure as error:
+                    return error
+
+        calling = [
+            asyncio.create_task(call(client)) for client in clients for call in [call_on] * 4 + [open_streams] * 2
+        ]
+        await becomes(server.metrics, r'^rummyd_calls_total\{code="CANCELLED",.*Observe"\} \d\d')
+        assert await asyncio.to_thread(server.stop) == 0
+        told = await asyncio.gather(*calling)
+    assert {(error.code, error.reason) for error in told} == {("UNAVAILABLE", "SERVER_DRAINING")}
+
+
+@fronts
 async def test_each_call_is_one_line_of_json(start: Start, front: str) -> None:
     """The log has one line of JSON for each call: method, front, code, how long it took, and what it was about."""
     server = start()

@@ -66,9 +66,8 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     assert created["state"] == "STATE_OPEN"
     assert watched.count("event: end") == 2
     assert watched.startswith("retry: ")
-    assert re.search(
-        r'"more":(false,"over":true|true,"over":false)\}$', watched.rstrip()
-    )  # a long match has more pages
+    # A long match has more pages.
+    assert re.search(r'"more":(false,"over":true|true,"over":false),"mark":"[0-9a-f]{16}"\}$', watched.rstrip())
     assert "event: snapshot" in watched
 
 

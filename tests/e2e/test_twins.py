@@ -68,13 +68,13 @@ class World:
             answer = await self.calls.unary(method, request, caller_of(seat))
         except ApiError as error:
             return error.status().SerializeToString(deterministic=True)
-        return answer.SerializeToString(deterministic=True)
+        return unmarked(answer)
 
     async def watch_move(self, name: str, viewer: int | None, mover: int, action: Action) -> list[bytes]:
         """What a viewer's stream tells before and after a move; only the first where the move ended the deal."""
         stream = self.calls.stream(METHODS["Observe"], pb.ObserveRequest(name=name), caller_of(viewer))
         async with aclosing(stream):
-            told = [(await anext(stream)).SerializeToString(deterministic=True)]
+            told = [unmarked(await anext(stream))]
             await self.ask(pb.ActRequest(name=name, actions=[action_to(action)]), mover)
             news = await anext(stream)
         assert isinstance(news, pb.ObserveResponse)
@@ -82,7 +82,15 @@ class World:
             return told
         view = await self.ask(pb.GetGameRequest(name=name), viewer)
         page = await self.ask(pb.ListEventsRequest(name=name, after=1), viewer)
-        return [*told, news.SerializeToString(deterministic=True), view, page]
+        return [*told, unmarked(news), view, page]
+
+
+def unmarked(message: Message) -> bytes:
+    """A message without its mark, if it has one: that is chance alone, and another in each world."""
+    if "mark" in message.DESCRIPTOR.fields_by_name:
+        assert len(message.mark) == 16  # type: ignore[attr-defined]
+        message.ClearField("mark")
+    return message.SerializeToString(deterministic=True)
 
 
 def token_of(seat: int) -> str:

@@ -1,6 +1,7 @@
 """The ids of server-sent events: where a stream of Observe stands, so that `Last-Event-ID` resumes it.
 
-An id is `EPOCH.VERSION`; one without the epoch is understood, too. Streams of other methods have none.
+An id is `EPOCH.VERSION.MARK`, without the mark where the version has none; one without the epoch is understood, too.
+Streams of other methods have none.
 """
 
 import re
@@ -16,7 +17,7 @@ from service.api.rest.schema import Schema
 
 __all__ = ["LAST_EVENT_ID", "id_of", "resume"]
 
-_PATTERN: Final = r"(?:([0-9A-Za-z_-]{1,40})\.)?(0|[1-9][0-9]{0,8})"
+_PATTERN: Final = r"(?:([0-9A-Za-z_-]{1,40})\.)?(0|[1-9][0-9]{0,8})(?:\.([0-9a-f]{16}))?"
 
 LAST_EVENT_ID: Final[Schema] = {
     "name": "Last-Event-ID",
@@ -37,8 +38,9 @@ def resume(request: Message, last_event_id: str | None) -> None:
     if isinstance(request, ObserveRequest) and last_event_id:
         found = _LAST.fullmatch(last_event_id)
         if not found:
-            raise invalid([Violation("Last-Event-ID", "must be EPOCH.VERSION, or VERSION", "BAD_VALUE")])
-        request.epoch, request.after = found[1] or "", int(found[2])
+            text = "must be EPOCH.VERSION.MARK, of which the version may stand alone"
+            raise invalid([Violation("Last-Event-ID", text, "BAD_VALUE")])
+        request.epoch, request.after, request.mark = found[1] or "", int(found[2]), found[3] or ""
 
 
 def id_of(message: Message) -> str | None:
@@ -52,4 +54,4 @@ def id_of(message: Message) -> str | None:
             at = message.batch
         case _:
             return None
-    return f"{at.epoch}.{at.version}"
+    return f"{at.epoch}.{at.version}.{message.mark}" if message.mark else f"{at.epoch}.{at.version}"

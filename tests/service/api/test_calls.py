@@ -191,6 +191,51 @@ def test_every_service_is_answered() -> None:
     assert Calls({SERVICE: handlers, rule_sets: handlers}).services == (SERVICE, rule_sets)
 
 
+async def test_a_call_that_comes_too_late_is_turned_away() -> None:
+    """From when the calls are drained new ones are refused, streams too, and those under way are answered."""
+    handlers = Handlers()
+    calls = handlers.calls()
+    async with aclosing(calls.stream(METHODS["Observe"], OBSERVE, CALLER)) as under_way:
+        await anext(under_way)
+        await calls.drain(0.01, 60)
+        for late in (
+            calls.unary(METHODS["GetGame"], GET, CALLER),
+            anext(calls.stream(METHODS["Observe"], OBSERVE, CALLER)),
+        ):
+            with pytest.raises(ApiError) as refused:
+                await late
+            assert (refused.value.reason, refused.value.code_name) == ("SERVER_DRAINING", "UNAVAILABLE")
+        assert await anext(under_way) == game_service_pb2.ObserveResponse()
+    assert handlers.requests == [OBSERVE]
+
+
+async def test_calls_are_drained_once_none_comes() -> None:
+    """The drain lasts until nobody has called for a while, or as long as it may."""
+    calls = Handlers().calls()
+    loop = asyncio.get_running_loop()
+    draining = asyncio.create_task(calls.drain(0.2, 60))
+    await asyncio.sleep(0)
+    for _ in range(10):
+        last = loop.time()
+        with pytest.raises(ApiError):
+            await calls.unary(METHODS["GetGame"], GET, CALLER)
+        await asyncio.wait([draining], timeout=0.05)
+    assert not draining.done() or loop.time() - last > 0.2
+    await draining
+    assert loop.time() - last >= 0.19
+
+    async def call_on() -> None:
+        while True:
+            with pytest.raises(ApiError):
+                await calls.unary(METHODS["GetGame"], GET, CALLER)
+            await asyncio.sleep(0)
+
+    calling = asyncio.create_task(call_on())
+    async with asyncio.timeout(30):
+        await calls.drain(20, 0.1)
+    calling.cancel()
+
+
 async def test_a_call_beyond_a_limit_is_refused_before_it_is_looked_at() -> None:
     """The door comes first: a refused call is not handled, whether it is in order or not, and its line says why."""
     handlers = Handlers()

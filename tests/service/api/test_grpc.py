@@ -30,10 +30,14 @@ RULE_SET_SERVICE = rule_set_service_pb2.DESCRIPTOR.services_by_name["RuleSetServ
 
 @dataclass
 class Table:
-    """Handlers that remember who called, and a stream that lasts until it is told to end."""
+    """Handlers that remember who called, and a stream that lasts until it is told to end.
+
+    `flood`: the stream has always more to tell.
+    """
 
     callers: list[Caller] = field(default_factory=list)
     refusal: ApiError | None = None
+    flood: bool = False
     watching: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     ending: asyncio.Event = field(default_factory=asyncio.Event)
@@ -56,6 +60,8 @@ class Table:
         self.callers.append(caller)
         try:
             yield game_service_pb2.ObserveResponse(snapshot=game_pb2.Game(name=NAME))
+            while self.flood:
+                yield game_service_pb2.ObserveResponse(snapshot=game_pb2.Game(name="x" * 20_000))
             self.watching.set()
             await self.ending.wait()
             raise self.refusal or AssertionError("told to end without an error")
@@ -74,9 +80,9 @@ class Table:
 
 @asynccontextmanager
 async def serving(
-    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0
+    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_seconds: float = 30
 ) -> AsyncIterator[tuple[GrpcServer, grpc.aio.Channel]]:
-    server = GrpcServer(table.calls(), trusted_proxies=trusted_proxies)
+    server = GrpcServer(table.calls(), trusted_proxies=trusted_proxies, send_seconds=send_seconds)
     port = await server.start(host, 0)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
@@ -391,3 +397,23 @@ async def test_second_server_cannot_share_the_port() -> None:
             await GrpcServer(Table().calls()).start("127.0.0.1", port)
     finally:
         await first.stop(0)
+
+
+async def test_a_stream_that_is_not_read_ends() -> None:
+    """Where the client takes nothing the stream is closed in time; when it reads again it is told where it stands."""
+    table = Table(flood=True)
+    async with serving(table, send_seconds=0.3) as (_, channel), asyncio.timeout(30):
+        call = game_service_pb2_grpc.GameServiceStub(channel).Observe(game_service_pb2.ObserveRequest(name=NAME))
+        await call.read()
+        await table.closed.wait()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await all_of(call)
+    assert (caught.value.code(), reason_of(caught.value)) == (grpc.StatusCode.ABORTED, "FELL_BEHIND")
+
+
+async def all_of(
+    call: "grpc.aio.UnaryStreamCall[game_service_pb2.ObserveRequest, game_service_pb2.ObserveResponse]",
+) -> None:
+    """All that a stream still has to tell."""
+    while await call.read() is not grpc.aio.EOF:
+        pass

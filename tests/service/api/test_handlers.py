@@ -321,12 +321,25 @@ async def test_a_stream_given_up_leaves_nothing_behind(api: Api) -> None:
 
 
 async def test_a_stream_goes_on_after_a_version(api: Api) -> None:
-    """Who names the last version seen is given what came after it, of the epoch that he names."""
+    """Who names the last version seen is given what came after it, of the epoch and after the mark that he names."""
     name, tokens = await api.playing()
     await api.act(name, tokens[0], DRAW)
     epoch = (await api.game(pb.GetGameRequest(name=name))).epoch
-    for given, kind in ((epoch, "batch"), ("", "batch"), ("another", "snapshot")):
-        observed = pb.ObserveRequest(name=name, after=3, epoch=given)
+    marks = []
+    begun = pb.ObserveRequest(name=name, after=2)
+    async with aclosing(api.calls.stream(METHODS["Observe"], begun, Caller(None, "c", "test"))) as stream:
+        for _ in range(2):
+            message = await anext(stream)
+            assert isinstance(message, pb.ObserveResponse)
+            marks.append(message.mark)
+    assert len(set(marks)) == 2
+    for given, mark, kind in (
+        (epoch, marks[0], "batch"),
+        ("", "", "batch"),
+        ("another", marks[0], "snapshot"),
+        (epoch, marks[1], "snapshot"),
+    ):
+        observed = pb.ObserveRequest(name=name, after=3, epoch=given, mark=mark)
         async with aclosing(api.calls.stream(METHODS["Observe"], observed, Caller(None, "c", "test"))) as stream:
             message = await anext(stream)
         assert isinstance(message, pb.ObserveResponse)

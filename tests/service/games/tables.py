@@ -141,15 +141,25 @@ async def playing(desk: Desk, seat_count: int = 2, preset: str = "basic", **over
 async def put_down(desk: Desk, table: Table, *events: TableEvent | Event, **changes: object) -> Table:
     """A table's next version, put into the store as another process would."""
     after = replace(table, version=table.version + 1, **changes)
-    await desk.store.commit(after, Batch(version=after.version, time_ms=after.updated_ms, actor=None, events=events))
-    return after
+    batch = Batch(version=after.version, time_ms=after.updated_ms, actor=None, events=events)
+    outcome = await desk.store.commit(after, batch)
+    assert isinstance(outcome, Committed)
+    return outcome.table
 
 
 async def watching(
-    desk: Desk, game: str, token: str | None = None, *, after: int = 0, epoch: str = "", heartbeat_s: float = 60.0
+    desk: Desk,
+    game: str,
+    token: str | None = None,
+    *,
+    after: int = 0,
+    epoch: str = "",
+    mark: bytes = b"",
+    heartbeat_s: float = 60.0,
 ) -> AsyncGenerator[Observed]:
     """What a watcher is given; to be closed. To wait for ever is to fail."""
-    async with aclosing(observe(desk, game, token, after=after, epoch=epoch, heartbeat_s=heartbeat_s)) as items:
+    watch = observe(desk, game, token, after=after, epoch=epoch, mark=mark, heartbeat_s=heartbeat_s)
+    async with aclosing(watch) as items:
         while True:
             try:
                 async with asyncio.timeout(30):

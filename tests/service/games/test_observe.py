@@ -9,11 +9,12 @@ from msgspec.structs import replace
 from engine.events import DealEnded, DealStarted, Drew, MatchEnded
 from service.games.desk import Desk
 from service.games.errors import GameReason
-from service.games.observe import Heartbeat
+from service.games.observe import Heartbeat, Observed
 from service.games.seats import join, leave, start
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability import metrics
 from service.store import (
+    Created,
     FeedLimits,
     MatchAbandoned,
     MatchStarted,
@@ -39,6 +40,7 @@ from tests.service.games.tables import (
     watched,
     watching,
 )
+from tests.service.store.rewind import bring_back, keep
 from tests.strategies import any_legal
 
 
@@ -212,6 +214,47 @@ async def test_a_lost_history_is_made_up_for_by_the_table(desk: Desk) -> None:
     assert (acted.version, batch.version) == (4, further.version)
 
 
+async def test_a_version_that_was_lost_is_made_up_for_by_the_table(desk: Desk, redis_url: str) -> None:
+    """Where another version has taken the number of one that a watcher was given, live or in a stream before, he is
+    given the table of now, and what follows it; who was given the version that is stored goes on from it.
+    """
+    match = await playing(desk)
+    keys = desk.store._keys.of(match.game)
+    async with aclosing(watching(desk, match.game, after=3)) as live:
+        kept = keep(redis_url, keys)
+        lost = await put_down(desk, await match.table(), display_name="lost")
+        assert (await anext(live)).version == lost.version == 4
+        bring_back(redis_url, keys, kept)
+        told = await put_down(desk, await match.table(), display_name="told")
+        assert told.version == 4
+        following = await put_down(desk, told)
+        for mark, first in ((lost.mark, SeenTable), (told.mark, SeenBatch), (b"", SeenBatch)):
+            async with aclosing(watching(desk, match.game, after=4, mark=mark)) as resumed:
+                item = await anext(resumed)
+            assert (type(item), item.version) == (first, following.version)
+        shown = await anext(live)
+        assert isinstance(shown, SeenTable)
+        last = await put_down(desk, following)
+        further: list[Observed] = [shown]
+        while further[-1].version < last.version:
+            further.append(await anext(live))
+    assert [item.version for item in further] == list(range(shown.version, last.version + 1))
+
+
+async def test_a_lost_version_is_noticed_before_anything_follows_it(desk: Desk, redis_url: str) -> None:
+    """Who resumes at the number that the table is at, with the mark of another version, is given the table at once."""
+    match = await playing(desk)
+    keys = desk.store._keys.of(match.game)
+    kept = keep(redis_url, keys)
+    lost = await put_down(desk, await match.table())
+    bring_back(redis_url, keys, kept)
+    await put_down(desk, await match.table(), display_name="told")
+    async with aclosing(watching(desk, match.game, after=lost.version, mark=lost.mark)) as stream:
+        item = await anext(stream)
+    assert isinstance(item, SeenTable)
+    assert item.display_name == "told"
+
+
 async def test_a_history_lost_after_the_end_is_made_up_for_by_the_table(desk: Desk) -> None:
     """Of a match that is over and whose history is gone the table is the last word."""
     match = await playing(desk)
@@ -275,11 +318,11 @@ async def test_a_watch_that_has_begun_outlives_a_store_that_is_away(
     match = await playing(desk)
     watch, tried = desk.store.feed.watch, list[int | None]()
 
-    def away_at_first(game: str, after: int | None = None) -> AbstractAsyncContextManager[Watch]:
+    def away_at_first(game: str, after: int, mark: bytes) -> AbstractAsyncContextManager[Watch]:
         tried.append(after)
         if len(tried) == 1:
             raise StoreUnavailable("away")
-        return watch(game, after)
+        return watch(game, after, mark)
 
     monkeypatch.setattr(desk.store.feed, "watch", away_at_first)
     async with aclosing(watching(desk, match.game)) as stream:
@@ -296,7 +339,7 @@ async def test_a_store_that_comes_back_with_another_history_is_begun_anew(
     """Where the table of another epoch is there after an outage, its versions are not taken for those that follow."""
     match = await playing(desk)
 
-    def lost_meanwhile(game: str, after: int | None = None) -> AbstractAsyncContextManager[Watch]:
+    def lost_meanwhile(game: str, after: int, mark: bytes) -> AbstractAsyncContextManager[Watch]:
         monkeypatch.undo()
         return LostMeanwhile(desk, match)
 
@@ -318,7 +361,9 @@ class LostMeanwhile(AbstractAsyncContextManager[Watch]):
         table = replace(await self._match.table(), version=1, epoch="another")
         keys = store._keys.of(table.game)
         await store._link.client.delete(keys.game, keys.history)
-        await store.create(table, Batch(version=1, time_ms=table.updated_ms, actor=None))
+        created = await store.create(table, Batch(version=1, time_ms=table.updated_ms, actor=None))
+        assert isinstance(created, Created)
+        table = created.table
         for _ in range(3):
             table = await put_down(self._desk, table)
         raise StoreUnavailable("away")
@@ -392,4 +437,4 @@ async def test_an_empty_version_is_a_batch_too(desk: Desk) -> None:
     """A version without events comes as a batch without events: there is no gap to wonder about."""
     table = await put_down(desk, await opened(desk))
     async with aclosing(watching(desk, table.game, after=1)) as stream:
-        assert await anext(stream) == SeenBatch(2, table.updated_ms, (), table.epoch)
+        assert await anext(stream) == SeenBatch(2, table.updated_ms, (), table.epoch, table.mark)

@@ -16,6 +16,7 @@ from service.games.seen import SeenBatch, SeenTable, see
 from service.observability import metrics
 from service.store import MatchStarted, Options, SeatJoined, SeatLeft, Store, Table, Watch
 from tests.service.games.tables import Clock, events_of, opened, playing, put_down, refused, watched, watching
+from tests.service.store.rewind import bring_back, keep
 from tests.strategies import any_legal
 
 
@@ -26,12 +27,13 @@ async def asked(
     after: int = 0,
     epoch: str = "",
     *,
+    mark: bytes = b"",
     size: int = 100,
     wait_s: float = 0,
 ) -> Polled:
     """One page. To wait for ever is to fail."""
     async with asyncio.timeout(30):
-        return await poll(desk, game, token, after=after, epoch=epoch, size=size, wait_s=wait_s)
+        return await poll(desk, game, token, after=after, epoch=epoch, mark=mark, size=size, wait_s=wait_s)
 
 
 async def all_of(
@@ -39,11 +41,11 @@ async def all_of(
 ) -> list[SeenTable | SeenBatch]:
     """Every page of a match that is over, each asked for from where the one before ended."""
     told = list[SeenTable | SeenBatch]()
-    epoch = ""
+    epoch, mark = "", b""
     while True:
-        page = await asked(desk, game, token, after, epoch, size=size)
+        page = await asked(desk, game, token, after, epoch, mark=mark, size=size)
         told += [page.snapshot] if page.snapshot else page.batches
-        after, epoch = page.version, page.epoch
+        after, epoch, mark = page.version, page.epoch, page.mark
         if page.over:
             return told
 
@@ -53,10 +55,10 @@ def waits(desk: Desk, monkeypatch: pytest.MonkeyPatch, first: Callable[[], Await
     watch, begun = desk.store.feed.watch, Event()
 
     @asynccontextmanager
-    async def watched_for(game: str, after: int | None = None) -> AsyncIterator[Watch]:
+    async def watched_for(game: str, after: int | None = None, mark: bytes = b"") -> AsyncIterator[Watch]:
         if first:
             await first()
-        async with watch(game, after) as waiting:
+        async with watch(game, after, mark) as waiting:
             begun.set()
             yield waiting
 
@@ -68,7 +70,7 @@ async def test_the_first_page_is_the_table(desk: Desk) -> None:
     """Who has seen nothing is given the whole table as he may see it, and what to go on after."""
     table = await opened(desk, 3)
     page = await asked(desk, table.game)
-    assert page == Polled(see(desk, table, None), (), 1, table.epoch, more=False, over=False)
+    assert page == Polled(see(desk, table, None), (), 1, table.epoch, table.mark, more=False, over=False)
     await join(desk, table.game, display_name="Ann", seat=None, request_id="")
     page = await asked(desk, table.game, None, page.version, page.epoch)
     assert (page.snapshot, page.version, page.over) == (None, 2, False)
@@ -104,7 +106,8 @@ async def test_nothing_new_is_an_empty_page(desk: Desk) -> None:
     """Where nothing has happened the page is empty, and says to go on from the same place."""
     match = await playing(desk)
     page = await asked(desk, match.game, after=3)
-    assert page == Polled(None, (), 3, (await match.table()).epoch, more=False, over=False)
+    table = await match.table()
+    assert page == Polled(None, (), 3, table.epoch, table.mark, more=False, over=False)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +285,24 @@ async def test_a_table_of_another_epoch_is_told_whole(desk: Desk) -> None:
     page = await asked(desk, match.game, match.tokens[0], 3, old.epoch)
     assert page.snapshot is not None
     assert page.epoch == "another"
+
+
+async def test_a_table_that_has_lost_the_version_is_told_whole(desk: Desk, redis_url: str) -> None:
+    """Where another version has taken the number of the one that was told, the table is told, and pages go on there."""
+    match = await playing(desk)
+    keys = desk.store._keys.of(match.game)
+    kept = keep(redis_url, keys)
+    await put_down(desk, await match.table(), display_name="lost")
+    lost = await asked(desk, match.game, after=3)
+    assert [batch.version for batch in lost.batches] == [lost.version] == [4]
+    bring_back(redis_url, keys, kept)
+    there = table = await put_down(desk, await match.table())
+    for _ in range(2):
+        page = await asked(desk, match.game, None, 4, lost.epoch, mark=lost.mark, wait_s=30)
+        assert (page.snapshot, page.mark) == (see(desk, table, None), table.mark)
+        page = await asked(desk, match.game, None, 4, lost.epoch, mark=there.mark)
+        assert (page.snapshot, page.version) == (None, table.version)
+        table = await put_down(desk, table)
 
 
 async def put_again(desk: Desk, table: Table) -> None:

@@ -1,11 +1,12 @@
 """Tables and batches for the tests of the store."""
 
 import itertools
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from engine.presets import PRESETS
-from service.store import Batch, Phase, Seat, SeatJoined, Store, Table
+from service.store import Batch, Committed, Created, Phase, Request, Seat, SeatJoined, Store, Table
 
 _numbers = itertools.count(1)
 
@@ -43,13 +44,23 @@ def batch_of(table: Table, name: str = "Ann") -> Batch:
 async def created(store: Store, game: str | None = None, versions: int = 1) -> Table:
     """A table that the store has at this version."""
     table = new_table(game)
-    await store.create(table, batch_of(table))
-    return await advanced(store, table, versions - 1)
+    outcome = await store.create(table, batch_of(table))
+    assert isinstance(outcome, Created)
+    return await advanced(store, outcome.table, versions - 1)
 
 
 async def advanced(store: Store, table: Table, commits: int) -> Table:
     """The table after so many more commits."""
     for _ in range(commits):
-        table = following(table)
-        await store.commit(table, batch_of(table))
+        table = await committed(store, following(table))
     return table
+
+
+async def committed(
+    store: Store, table: Table, batch: Batch | None = None, request: Request | None = None, record: Sequence[str] = ()
+) -> Table:
+    """The table as it is stored, once it is: with its mark."""
+    outcome = await store.commit(table, batch or batch_of(table), request, record=record)
+    assert isinstance(outcome, Committed)
+    assert outcome == Committed(replace(table, mark=outcome.table.mark))
+    return outcome.table

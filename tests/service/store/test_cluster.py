@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as ConnectionLost
 
-from service.store import FeedLimits, Options, Store
+from service.store import FeedLimits, Options, Store, StoreUnavailable
 from service.store.keys import Keys
 from tests import servers
 from tests.service.store.tables import advanced, created
@@ -75,6 +75,44 @@ async def test_a_node_that_dies_holds_up_no_other(cluster_url: str) -> None:
         task.cancel()
     await asyncio.wait(doomed)
     await store.close()
+
+
+async def test_connections_that_are_closed_under_calls_are_lost_ones(store: Store) -> None:
+    """Where all connections are closed, as redis-py does when a node fails, calls are made again, or Redis is away."""
+    tables = [await created(store) for _ in range(12)]
+    cluster: Any = store._link.client
+
+    async def commit_on(number: int) -> int:
+        for _ in range(20):
+            with contextlib.suppress(StoreUnavailable):  # closed under both tries
+                loaded = await store.load(tables[number].game)
+                assert loaded is not None
+                await advanced(store, loaded.table, 1)
+        with contextlib.suppress(StoreUnavailable):
+            return (await store.load(tables[number].game)).table.version  # type: ignore[union-attr]
+        return 0
+
+    playing = [asyncio.create_task(commit_on(number)) for number in range(12)]
+    while not all(task.done() for task in playing):
+        await cluster.nodes_manager.aclose()
+        await asyncio.wait(playing, timeout=0.005)
+    assert max(task.result() for task in playing) > 1
+
+
+@pytest.mark.parametrize("error", [RuntimeError("closed"), AttributeError("None"), TypeError("None")], ids=repr)
+async def test_whatever_the_client_stumbles_over_is_a_loss(store: Store, error: Exception) -> None:
+    """An error that is no word of Redis's is met by sending once more, and after that Redis is away."""
+    errors = [error]
+
+    async def send() -> str:
+        if errors:
+            raise errors.pop()
+        return "sent"
+
+    assert await store._link.call("ping", send) == "sent"
+    errors += [error, error]
+    with pytest.raises(StoreUnavailable):
+        await store._link.call("ping", send)
 
 
 def node_of(url: str, game: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from service.store import Answered, BadAddress, Committed, FeedLimits, Limits, Options, Request, Store, StoreUnavailable
 from tests.replicated import Servers, cluster_of_six, sentinel_trio
-from tests.service.store.tables import batch_of, created, following
+from tests.service.store.tables import batch_of, committed, created, following
 
 KINDS: dict[str, Callable[[], AbstractContextManager[Servers]]] = {"sentinel": sentinel_trio, "cluster": cluster_of_six}
 REQUEST = Request("0:7f", b"asked")
@@ -31,8 +31,7 @@ def options(replicas: int = 0) -> Options:
 async def test_a_commit_is_confirmed_by_replicas(replicated: Servers) -> None:
     """A commit that waits for a replica is answered as any other, also one that is sent again."""
     store = await Store.connect(replicated.url, options(replicas=1))
-    table = following(await created(store))
-    assert await store.commit(table, batch_of(table), REQUEST) == Committed(2)
+    table = await committed(store, following(await created(store)), request=REQUEST)
     assert await store.commit(table, batch_of(table), REQUEST) == Answered(2, same_payload=True)
     await store.close()
 

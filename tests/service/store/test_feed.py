@@ -27,7 +27,8 @@ from service.store.keys import Keys
 from service.store.table import SCHEMA
 from tests import servers
 from tests.service.store.conftest import Connect
-from tests.service.store.tables import advanced, batch_of, created, following
+from tests.service.store.rewind import bring_back, keep
+from tests.service.store.tables import advanced, batch_of, committed, created, following
 
 IDLE = FeedLoad(games=0, watches=0, lines=0, tasks=0)
 
@@ -59,10 +60,9 @@ async def test_a_watch_gives_each_commit_of_any_process(connect: Connect) -> Non
     table = await created(there)
     async with here.feed.watch(table.game) as watch:
         for number in range(20):
-            table = following(table)
-            batch = batch_of(table, f"player {number}")
-            await (here, there)[number % 2].commit(table, batch)
-            assert await given(watch) == batch
+            batch = batch_of(following(table), f"player {number}")
+            before, table = table, await committed((here, there)[number % 2], following(table), batch)
+            assert await given(watch) == replace(batch, mark=table.mark, before=before.mark)
 
 
 async def test_a_watch_begins_after_the_version_it_is_told(store: Store) -> None:
@@ -111,10 +111,10 @@ async def test_many_watch_over_one_subscription(store: Store, store_url: str) ->
         async with store.feed.watch(other.game):
             while store.feed.load.watches < 51:  # noqa: ASYNC110 - nor how many watch
                 await asyncio.sleep(0)
-            await advanced(store, table, 4)
+            table = await advanced(store, table, 4)
             assert subscribers(store_url, channel) == 1
             assert store.feed.load.games == 2
-            await advanced(store, following(following(following(following(table)))), 5)
+            await advanced(store, table, 5)
             await asyncio.wait(tasks)
             assert store.feed.load.games == 1
     await idle(store)
@@ -255,6 +255,46 @@ async def test_a_game_that_has_gone_back_ends_its_watches(connect: Connect, stor
             client.xtrim(keys.history, maxlen=0, approximate=False)
         with pytest.raises(HistoryLost):
             await given(watch)
+
+
+@pytest.mark.parametrize("check_s", [0.05, 3600.0], ids=["found by the check", "heard of"])
+async def test_a_game_that_goes_another_way_ends_its_watches(connect: Connect, store_url: str, check_s: float) -> None:
+    """Where another version has the number of one that was given, watches are told to begin again, and give no more."""
+    store, elsewhere = await connect(Options(feed=FeedLimits(check_s=check_s))), await connect()
+    first = await created(store)
+    keys = Keys("rummyd").of(first.game)
+    async with store.feed.watch(first.game, 0) as watch:
+        kept = keep(store_url, keys)
+        await committed(elsewhere, following(first, display_name="lost"))
+        assert await versions(watch, 2) == [1, 2]
+        bring_back(store_url, keys, kept)
+        table = await committed(elsewhere, following(first))
+        if check_s > 60:
+            await committed(elsewhere, following(table))
+        with pytest.raises(HistoryLost) as ended:
+            await given(watch)
+        assert ended.value.last_version == 2
+
+
+async def test_a_watch_from_a_version_that_was_lost_ends(store: Store, store_url: str) -> None:
+    """A watch with the mark of another version than the game has of that number is told to begin again, whether the
+    game is at that number or beyond it; one with the right mark goes on.
+    """
+    first = await created(store)
+    keys = Keys("rummyd").of(first.game)
+    kept = keep(store_url, keys)
+    lost = await committed(store, following(first))
+    bring_back(store_url, keys, kept)
+    table = await committed(store, following(first))
+    async with store.feed.watch(first.game, 2, lost.mark) as watch:
+        with pytest.raises(HistoryLost):
+            await given(watch)
+    await committed(store, following(table))
+    async with store.feed.watch(first.game, 2, lost.mark) as watch:
+        with pytest.raises(HistoryLost):
+            await given(watch)
+    async with store.feed.watch(first.game, 2, table.mark) as watch:
+        assert await versions(watch, 3) == [3]
 
 
 async def test_a_batch_of_a_newer_release_ends_the_watch(store: Store, store_url: str) -> None:

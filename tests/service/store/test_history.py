@@ -1,18 +1,20 @@
 """Histories: what led a game from version to version."""
 
+from msgspec.structs import replace
+
 from service.store import Options, Store
 from tests.service.store.conftest import Connect
-from tests.service.store.tables import batch_of, created, following
+from tests.service.store.tables import batch_of, committed, created, following
 
 
 async def test_the_history_has_every_version_in_order(store: Store) -> None:
     """Each commit's batch is kept under its version, and pages of them join without gap or overlap."""
     table = await created(store)
-    batches = [batch_of(table)]
+    batches = [replace(batch_of(table), mark=table.mark)]
     for number in range(6):
-        table = following(table)
-        batches.append(batch_of(table, f"player {number}"))
-        await store.commit(table, batches[-1])
+        batch = batch_of(following(table), f"player {number}")
+        before, table = table, await committed(store, following(table), batch)
+        batches.append(replace(batch, mark=table.mark, before=before.mark))
     pages = [await store.history(table.game, after, 3) for after in (0, 3, 6)]
     assert [batch for page in pages if page for batch in page.batches] == batches
     assert {(page.first_version, page.last_version) for page in pages if page} == {(1, 7)}

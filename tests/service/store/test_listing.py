@@ -5,7 +5,7 @@ import pytest
 from service.store import BadCursor, Phase, Seat, Store
 from service.store.keys import Keys
 from tests import servers
-from tests.service.store.tables import batch_of, created, following, new_table
+from tests.service.store.tables import batch_of, committed, created, following, new_table
 
 
 async def pages(store: Store, limit: int) -> list[list[str]]:
@@ -38,11 +38,9 @@ async def test_tables_of_one_moment_are_all_listed(store: Store) -> None:
 
 async def test_a_table_leaves_the_list_when_play_begins(store: Store) -> None:
     """Only open tables are listed: one that is played at is not, and one that is open again is."""
-    table = following(await created(store), phase=Phase.PLAYING)
-    await store.commit(table, batch_of(table))
+    table = await committed(store, following(await created(store), phase=Phase.PLAYING))
     assert await pages(store, 5) == [[]]
-    table = following(table, phase=Phase.OPEN)
-    await store.commit(table, batch_of(table))
+    await committed(store, following(table, phase=Phase.OPEN))
     assert await pages(store, 5) == [[table.game]]
 
 

@@ -25,7 +25,8 @@ from service.store import (
 from service.store.keys import Keys, shard_of
 from tests import servers
 from tests.service.store.conftest import Connect
-from tests.service.store.tables import advanced, batch_of, created, following, new_table
+from tests.service.store.rewind import bring_back, keep
+from tests.service.store.tables import advanced, batch_of, committed, created, following, new_table
 
 REQUEST = Request("0:7f", b"asked")
 
@@ -33,10 +34,11 @@ REQUEST = Request("0:7f", b"asked")
 async def test_a_created_table_is_loaded_as_it_was(store: Store) -> None:
     """What is created is loaded again, equal in every field."""
     table = new_table()
-    assert await store.create(table, batch_of(table)) == Created()
+    outcome = await store.create(table, batch_of(table))
     loaded = await store.load(table.game)
     assert loaded is not None
-    assert loaded.table == table
+    assert outcome == Created(loaded.table)
+    assert loaded.table == replace(table, mark=loaded.table.mark)
 
 
 async def test_an_unknown_game_is_none(store: Store) -> None:
@@ -59,8 +61,9 @@ async def test_a_game_is_created_once(store: Store) -> None:
 async def test_a_repeated_creation_is_answered(store: Store) -> None:
     """The request that created a game is answered with version 1 when it comes again, wherever the game is by then."""
     table = new_table()
-    assert await store.create(table, batch_of(table), REQUEST) == Created()
-    await advanced(store, table, 2)
+    outcome = await store.create(table, batch_of(table), REQUEST)
+    assert isinstance(outcome, Created)
+    await advanced(store, outcome.table, 2)
     again = replace(table, epoch="another")
     assert await store.create(again, batch_of(again), REQUEST) == Answered(1, same_payload=True)
 
@@ -74,17 +77,18 @@ async def test_a_game_that_is_created_anew_has_a_new_history(store: Store, store
         client.delete(Keys("rummyd").of(table.game).game)
     again = new_table(table.game)
     batch = batch_of(again, "Bo")
-    assert await store.create(again, batch) == Created()
+    outcome = await store.create(again, batch)
+    assert isinstance(outcome, Created)
     history = await store.history(table.game, 0, 10)
     assert history is not None
-    assert (history.batches, history.last_version) == ((batch,), 1)
+    assert (history.batches, history.last_version) == ((replace(batch, mark=outcome.table.mark),), 1)
     assert await store.record(table.game) == []
 
 
 async def test_a_commit_makes_the_next_version(store: Store) -> None:
     """A commit on the version that is stored replaces it."""
-    table = following(await created(store), display_name="Attic")
-    assert await store.commit(table, batch_of(table)) == Committed(2)
+    table = await committed(store, following(await created(store), display_name="Attic"))
+    assert table.version == 2
     assert (await store.load(table.game)).table == table  # type: ignore[union-attr]
 
 
@@ -99,6 +103,30 @@ async def test_a_commit_on_an_old_version_gives_the_newest(store: Store) -> None
     assert (await store.history(first.game, 0, 10)).last_version == 3  # type: ignore[union-attr]
 
 
+async def test_a_commit_on_a_version_that_was_lost_gives_the_one_that_is_stored(store: Store, store_url: str) -> None:
+    """Where another version has taken the number of the one that a commit was decided on, it changes nothing."""
+    first = await created(store)
+    keys = Keys("rummyd").of(first.game)
+    kept = keep(store_url, keys)
+    lost = await committed(store, following(first, display_name="lost"))
+    bring_back(store_url, keys, kept)
+    there = await committed(store, following(first, display_name="there"))
+    assert lost.version == there.version == 2
+    stale = following(lost)
+    assert await store.commit(stale, batch_of(stale), REQUEST) == Conflict(there)
+    third = await committed(store, following(there), request=REQUEST)
+    assert (await store.load(first.game)).table == third  # type: ignore[union-attr]
+
+
+async def test_a_table_without_a_mark_is_told_by_its_number(store: Store) -> None:
+    """A table that an older release has stored, without a mark, is committed to by its version, and has one then."""
+    first = await created(store)
+    second = await committed(store, following(replace(first, mark=b"")))
+    assert (second.version, len(second.mark)) == (2, 8)
+    stale = following(replace(first, mark=b""))
+    assert await store.commit(stale, batch_of(stale)) == Conflict(second)
+
+
 async def test_of_many_commits_on_one_version_exactly_one_is_made(connect: Connect) -> None:
     """Where several processes commit on one version at once, one succeeds, and all others are given what it made."""
     stores = [await connect() for _ in range(4)]
@@ -107,8 +135,7 @@ async def test_of_many_commits_on_one_version_exactly_one_is_made(connect: Conne
     outcomes = await asyncio.gather(
         *(stores[number % 4].commit(rival, batch_of(rival)) for number, rival in enumerate(rivals))
     )
-    winner = rivals[outcomes.index(Committed(2))]
-    assert outcomes.count(Committed(2)) == 1
+    (winner,) = [outcome.table for outcome in outcomes if isinstance(outcome, Committed)]
     assert outcomes.count(Conflict(winner)) == len(rivals) - 1
 
 
@@ -120,22 +147,21 @@ async def test_a_commit_on_a_lost_history_is_none(store: Store, store_url: str) 
     new = await created(store, old.game)
     assert (old.version, old.epoch != new.epoch) == (new.version, True)
     assert await store.commit(following(old), batch_of(following(old))) == Conflict(new)
-    assert await store.commit(following(new), batch_of(following(new))) == Committed(2)
+    assert (await committed(store, following(new))).version == 2
 
 
 async def test_identical_commits_are_still_two(store: Store) -> None:
     """Two calls that happen to write the very same bytes are two commits: only one is made."""
     table = following(await created(store))
-    outcomes = [await store.commit(table, batch_of(table)) for _ in range(2)]
-    assert outcomes == [Committed(2), Conflict(table)]
+    stored = await committed(store, table)
+    assert await store.commit(table, batch_of(table)) == Conflict(stored)
 
 
 async def test_a_repeated_request_is_answered_by_any_process(connect: Connect) -> None:
     """A request that was committed is answered with its version, whatever version the repetition was made on."""
     one, other = await connect(), await connect()
     first = await created(one)
-    second = following(first)
-    await one.commit(second, batch_of(second), REQUEST)
+    second = await committed(one, following(first), request=REQUEST)
     third = await advanced(one, second, 1)
     for repeated in (second, following(third), following(following(third))):
         assert await other.commit(repeated, batch_of(repeated), REQUEST) == Answered(2, same_payload=True)
@@ -146,8 +172,7 @@ async def test_a_repeated_request_is_answered_by_any_process(connect: Connect) -
 async def test_a_request_id_used_for_something_else_is_told(store: Store) -> None:
     """The same key with another fingerprint is answered as not the same payload, and commits nothing."""
     first = await created(store)
-    second = following(first)
-    await store.commit(second, batch_of(second), REQUEST)
+    second = await committed(store, following(first), request=REQUEST)
     other = Request(REQUEST.key, b"with:another")
     third = following(second)
     assert await store.commit(third, batch_of(third), other) == Answered(2, same_payload=False)
@@ -159,13 +184,11 @@ async def test_a_request_id_used_for_something_else_is_told(store: Store) -> Non
 async def test_requests_of_others_and_of_refused_commits_are_not_answered(store: Store) -> None:
     """A request is kept only with the commit that it made: neither another actor's, nor one that met a conflict."""
     first = await created(store)
-    second = following(first)
-    await store.commit(second, batch_of(second), REQUEST)
+    second = await committed(store, following(first), request=REQUEST)
     late = Request("1:7f", b"asked")
     assert await store.commit(second, batch_of(second), late) == Conflict(second)
     assert (await store.load(first.game, late)).answered is None  # type: ignore[union-attr]
-    third = following(second)
-    assert await store.commit(third, batch_of(third), late) == Committed(3)
+    assert (await committed(store, following(second), request=late)).version == 3
 
 
 async def test_a_batch_belongs_to_its_table(store: Store) -> None:
@@ -178,8 +201,7 @@ async def test_a_batch_belongs_to_its_table(store: Store) -> None:
 
 async def test_everything_of_a_game_expires(store: Store, store_url: str) -> None:
     """Every key of a game has a lifetime, that of its phase, and each commit begins it anew."""
-    table = following(await created(store))
-    await store.commit(table, batch_of(table), record=["line"])
+    table = await committed(store, following(await created(store)), record=["line"])
     keys = Keys("rummyd").of(table.game)
     with servers.client(store_url) as client:
         for key in (keys.game, keys.history, keys.record):
@@ -209,8 +231,7 @@ async def test_a_flushed_script_is_loaded_again(store: Store, store_url: str) ->
     table = await created(store)
     with servers.client(store_url) as client:
         client.script_flush()
-    table = following(table)
-    assert await store.commit(table, batch_of(table)) == Committed(2)
+    assert (await committed(store, following(table))).version == 2
 
 
 async def test_namespaces_do_not_meet(connect: Connect) -> None:
@@ -225,12 +246,10 @@ async def test_the_record_grows_with_what_is_committed_and_with_nothing_else(sto
     """A commit adds its lines to the record, in order; one that meets a conflict or was answered before adds none."""
     first = await created(store)
     assert await store.record(first.game) == []
-    second = following(first)
-    await store.commit(second, batch_of(second), REQUEST, record=["one", "two ♠"])
+    second = await committed(store, following(first), request=REQUEST, record=["one", "two ♠"])
     await store.commit(second, batch_of(second), record=["lost"])
     await store.commit(following(second), batch_of(following(second)), REQUEST, record=["again"])
-    third = following(second)
-    await store.commit(third, batch_of(third), record=["three"])
+    await committed(store, following(second), record=["three"])
     assert await store.record(first.game) == ["one", "two ♠", "three"]
 
 
@@ -271,7 +290,7 @@ def coded(**changes: object) -> Table:
 async def test_a_private_table_is_found_by_its_code(store: Store) -> None:
     """A code leads to its game from the commit that creates it, and any other code nowhere; the game is not listed."""
     table = coded()
-    assert await store.create(table, batch_of(table)) == Created()
+    assert isinstance(await store.create(table, batch_of(table)), Created)
     assert await store.find(table.code) == table.game
     assert await store.find("CODE") is None
     assert (await store.open_tables(10)).tables == ()

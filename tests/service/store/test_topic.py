@@ -1,7 +1,9 @@
 """A topic: when it passes a batch on, and when it is behind."""
 
-from service.store import Table, Watch
-from service.store.codec import encode_batch
+from msgspec.structs import replace
+
+from service.store import HistoryLost, StoreError, Table, Watch
+from service.store.codec import decode_batch, encode_batch
 from service.store.history import Cursor, Fresh
 from service.store.topic import Topic
 from tests.service.store.tables import batch_of, following, new_table
@@ -17,18 +19,25 @@ class Recorder(Watch):
         self.versions.append(batch.version)  # type: ignore[attr-defined]
         return True
 
+    def end(self, reason: StoreError) -> None:
+        """The topic keeps the reason, too."""
 
-def encoded(version: int) -> bytes:
-    """The batch of a version."""
+
+def encoded(version: int, line: str = "a") -> bytes:
+    """The batch of a version, in one or another line of marks."""
     table: Table = new_table()
     while table.version < version:
         table = following(table)
-    return encode_batch(batch_of(table))
+    return encode_batch(replace(batch_of(table), mark=mark_of(version, line), before=mark_of(version - 1, line)))
 
 
-def fresh(last: int, *versions: int) -> Fresh:
+def mark_of(version: int, line: str = "a") -> bytes:
+    return f"{line}{version}".encode()
+
+
+def fresh(last: int, *versions: int, line: str = "a") -> Fresh:
     """A history that has been read: the game's version, and these batches."""
-    return Fresh(last, tuple(encoded(version) for version in versions))
+    return Fresh(last, tuple(encoded(version, line) for version in versions), mark_of(last, line))
 
 
 def topic_at(version: int) -> tuple[Topic, list[int]]:
@@ -93,3 +102,32 @@ def test_the_first_reading_passes_nothing_on() -> None:
     topic.cursor()
     topic.take(fresh(3))
     assert (topic.version, topic.behind) == (3, False)
+
+
+def test_a_version_that_follows_another_is_not_passed_on() -> None:
+    """A batch of the next number that follows another version than the last one ends the topic, once that is read."""
+    topic, passed_on = topic_at(5)
+    topic.hear(encoded(6, "b"))
+    assert (passed_on, topic.behind) == ([], True)
+    topic.take(fresh(6, 6, line="b"))
+    assert passed_on == []
+    assert isinstance(topic.ended, HistoryLost)
+
+
+def test_another_version_of_the_same_number_ends_the_topic() -> None:
+    """Where the game, read again, is at the number that was passed on, but by another commit, that version was lost."""
+    topic, _ = topic_at(5)
+    topic.take(fresh(5))
+    assert topic.ended is None
+    topic.take(fresh(5, line="b"))
+    assert isinstance(topic.ended, HistoryLost)
+
+
+def test_versions_without_marks_are_told_apart_by_their_numbers() -> None:
+    """What an older release has written, which drew no marks, is passed on in order."""
+    topic, passed_on = topic_at(5)
+    bare = encode_batch(replace(decode_batch(encoded(6)), mark=b"", before=b""))
+    topic.hear(bare)
+    topic.take(Fresh(6, (), b"any"))
+    topic.hear(encoded(7, "b"))
+    assert (passed_on, topic.ended) == ([6, 7], None)

@@ -575,22 +575,28 @@ class ObserveRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The table, `games/{game}`."""
     after: _builtins.int
     """The last version that the caller has seen. 0: none, so that the stream begins with a snapshot."""
     epoch: _builtins.str
     """The epoch that `after` belongs to. Left out: the current one."""
+    mark: _builtins.str
+    """The mark that the message with version `after` had. Where the table has lost that version, as a Redis that fails over
+    may, and has another of the same number, the stream begins with a snapshot. Left out: such a loss is not noticed.
+    """
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         after: _builtins.int = ...,
         epoch: _builtins.str = ...,
+        mark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "mark", b"mark", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -631,9 +637,12 @@ class ObserveResponse(_message.Message):
     SNAPSHOT_FIELD_NUMBER: _builtins.int
     BATCH_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
+    mark: _builtins.str
+    """Tells the version of this snapshot or batch from any other of the same number: 16 hex digits. Heartbeats have none."""
     @_builtins.property
     def snapshot(self) -> _game_pb2.Game:
-        """The whole table: at the beginning, and where the versions after `after` are not kept any more."""
+        """The whole table: at the beginning, and where the versions after `after` are not kept any more, or that one is lost."""
 
     @_builtins.property
     def batch(self) -> _event_pb2.EventBatch:
@@ -649,10 +658,11 @@ class ObserveResponse(_message.Message):
         snapshot: _game_pb2.Game | None = ...,
         batch: _event_pb2.EventBatch | None = ...,
         heartbeat: Global___ObserveResponse.Heartbeat | None = ...,
+        mark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "heartbeat", b"heartbeat", "message", b"message", "snapshot", b"snapshot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "heartbeat", b"heartbeat", "message", b"message", "snapshot", b"snapshot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "heartbeat", b"heartbeat", "mark", b"mark", "message", b"message", "snapshot", b"snapshot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_message: _TypeAlias = _typing.Literal["snapshot", "batch", "heartbeat"]  # noqa: Y015
     _WhichOneofArgType_message: _TypeAlias = _typing.Literal["message", b"message"]  # noqa: Y015
@@ -671,6 +681,7 @@ class ListEventsRequest(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     WAIT_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The table, `games/{game}`."""
     after: _builtins.int
@@ -679,6 +690,8 @@ class ListEventsRequest(_message.Message):
     """The epoch that `after` belongs to. Left out: the current one."""
     page_size: _builtins.int
     """The greatest number of versions to answer with. 0: 100. Above 100: 100."""
+    mark: _builtins.str
+    """The mark that came with version `after`, as in Observe."""
     @_builtins.property
     def wait(self) -> _duration_pb2.Duration:
         """How long to wait for something to tell, up to 30 seconds. Left out: not at all."""
@@ -691,10 +704,11 @@ class ListEventsRequest(_message.Message):
         epoch: _builtins.str = ...,
         page_size: _builtins.int = ...,
         wait: _duration_pb2.Duration | None = ...,
+        mark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["wait", b"wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "name", b"name", "page_size", b"page_size", "wait", b"wait"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "epoch", b"epoch", "mark", b"mark", "name", b"name", "page_size", b"page_size", "wait", b"wait"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -712,6 +726,7 @@ class ListEventsResponse(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     MORE_FIELD_NUMBER: _builtins.int
     OVER_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version to go on after."""
     epoch: _builtins.str
@@ -720,9 +735,11 @@ class ListEventsResponse(_message.Message):
     """Whether later versions are there already."""
     over: _builtins.bool
     """Whether the table is over and everything has been told: nothing will follow `version`."""
+    mark: _builtins.str
+    """The mark to go on with: it tells this version from any other of the same number."""
     @_builtins.property
     def snapshot(self) -> _game_pb2.Game:
-        """The whole table, and no batches: where there is nothing to go on from, the epoch is another, or the versions after `after` are not kept any more."""
+        """The whole table, and no batches: where there is nothing to go on from, the epoch is another, the versions after `after` are not kept any more, or that one is lost."""
 
     @_builtins.property
     def batches(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.EventBatch]:
@@ -737,10 +754,11 @@ class ListEventsResponse(_message.Message):
         epoch: _builtins.str = ...,
         more: _builtins.bool = ...,
         over: _builtins.bool = ...,
+        mark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot", b"snapshot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "epoch", b"epoch", "more", b"more", "over", b"over", "snapshot", b"snapshot", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "epoch", b"epoch", "mark", b"mark", "more", b"more", "over", b"over", "snapshot", b"snapshot", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -296,8 +296,8 @@ class GameServiceServicer:
 
     def ListEvents(self, request, context):
         """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
-        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version` and
-        `epoch` of the answer.
+        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
+        `epoch` and `mark` of the answer.
 
         With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
         when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED

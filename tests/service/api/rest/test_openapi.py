@@ -115,8 +115,8 @@ def test_the_query_is_what_path_and_body_leave() -> None:
 
     assert query("ListGames") == ["pageSize", "pageToken"]
     assert query("CreateGame") == ["requestId"]
-    assert query("Observe") == ["after", "epoch"]
-    assert query("ListEvents") == ["after", "epoch", "pageSize", "wait"]
+    assert query("Observe") == ["after", "epoch", "mark"]
+    assert query("ListEvents") == ["after", "epoch", "pageSize", "wait", "mark"]
     assert query("Act") == []
 
 

@@ -20,8 +20,9 @@ from tests.service.api.rest.conftest import Backend
 from tests.service.api.rest.messages import SERVICES
 
 SNAPSHOT = ObserveResponse(snapshot=Game(name="games/a", epoch="e1", version=4, display_name="two\nlines"))
+MARK = "5b0e91c2d4f80a37"
 DISCARDED = Event(discarded=Event.Discarded(seat=1, card="7H"))
-BATCH = ObserveResponse(batch=EventBatch(version=5, epoch="e1", events=[DISCARDED]))
+BATCH = ObserveResponse(batch=EventBatch(version=5, epoch="e1", events=[DISCARDED]), mark=MARK)
 BEAT = ObserveResponse(heartbeat=ObserveResponse.Heartbeat(version=5))
 
 
@@ -42,7 +43,7 @@ async def test_each_message_is_an_event(client: httpx.AsyncClient, backend: Back
     assert answer.text.startswith("retry: 1000\n\n")
     found = events(answer.text)
     assert [event["event"] for event in found] == ["snapshot", "batch", "heartbeat", "end"]
-    assert [event.get("id") for event in found] == ["e1.4", "e1.5", None, None]
+    assert [event.get("id") for event in found] == ["e1.4", f"e1.5.{MARK}", None, None]
     assert json.loads(found[0]["data"])["snapshot"]["displayName"] == "two\nlines"
     assert json.loads(found[1]["data"])["batch"]["events"] == [{"discarded": {"seat": 1, "card": "7H"}}]
 
@@ -50,15 +51,17 @@ async def test_each_message_is_an_event(client: httpx.AsyncClient, backend: Back
 @pytest.mark.parametrize(
     ("header", "query", "resumed"),
     [
-        ("e1.4", "", (4, "e1")),
-        ("4", "", (4, "")),
-        ("e1.4", "?after=2&epoch=e0", (4, "e1")),
-        ("", "?after=4&epoch=e1", (4, "e1")),
-        ("", "?after=4", (4, "")),
+        (f"e1.4.{MARK}", "", (4, "e1", MARK)),
+        ("e1.4", "", (4, "e1", "")),
+        ("4", "", (4, "", "")),
+        (f"4.{MARK}", "", (4, "", MARK)),
+        ("e1.4", f"?after=2&epoch=e0&mark={MARK}", (4, "e1", "")),
+        ("", f"?after=4&epoch=e1&mark={MARK}", (4, "e1", MARK)),
+        ("", "?after=4", (4, "", "")),
     ],
 )
 async def test_a_stream_resumes_after_the_last_event(
-    client: httpx.AsyncClient, backend: Backend, header: str, query: str, resumed: tuple[int, str]
+    client: httpx.AsyncClient, backend: Backend, header: str, query: str, resumed: tuple[int, str, str]
 ) -> None:
     """`Last-Event-ID`, which a browser sends when it comes back, counts for more than what the page once asked for.
 
@@ -67,11 +70,11 @@ async def test_a_stream_resumes_after_the_last_event(
     backend.answers["Observe"] = [BATCH]
     answer = await client.get(f"/v1/games/a:observe{query}", headers={"Last-Event-ID": header} if header else {})
     request = backend.seen[0][1]
-    assert (request.after, request.epoch) == resumed
-    assert events(answer.text)[0]["id"] == "e1.5"
+    assert (request.after, request.epoch, request.mark) == resumed
+    assert events(answer.text)[0]["id"] == f"e1.5.{MARK}"
 
 
-@pytest.mark.parametrize("header", ["x", "-1", "e1.", ".1", "e1.99999999999", "e 1.2.3", "é.1"])
+@pytest.mark.parametrize("header", ["x", "-1", "e1.", ".1", "e1.99999999999", "e 1.2.3", "e1.4.0A", "e1.4.", "é.1"])
 async def test_an_id_that_no_stream_has_given_is_refused(client: httpx.AsyncClient, header: str) -> None:
     """A bad `Last-Event-ID` is named like a bad field."""
     answer = await client.get("/v1/games/a:observe", headers={b"Last-Event-ID": header.encode()})
