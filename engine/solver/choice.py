@@ -27,8 +27,8 @@ class Choice(NamedTuple):
     jokers_left: int
 
 
-def chosen(rules: RuleSet, held: Held, table: Sequence[OpenMeld], objective: Objective) -> Choice:
-    """The best choice for a hand with melds on the table that it may add to."""
+def chosen(rules: RuleSet, held: Held, table: Sequence[OpenMeld], objective: Objective, effort: int) -> Choice:
+    """The best choice for a hand with melds on the table that it may add to; a good one where it takes more effort."""
     once = rules.sets_count_once and objective is Objective.LEAST_DEADWOOD
     keeps = rules.go_out is GoOut.DISCARD
     if once and not keeps and rules.set_min <= 3 <= (rules.set_max or 3) and not rules.distinct_suits:
@@ -38,7 +38,7 @@ def chosen(rules: RuleSet, held: Held, table: Sequence[OpenMeld], objective: Obj
         return Choice([], 0)
     if held.jokers:
         cores = _better(cores)
-    names, jokers_left = cheapest(_problem(rules, held, table, objective, cores))
+    names, jokers_left = cheapest(_problem(rules, held, table, objective, cores), effort)
     return Choice([cores[name] for name in names if cores[name].kind], jokers_left)
 
 

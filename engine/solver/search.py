@@ -8,6 +8,10 @@ must cost yet; so the first end that it comes to is the cheapest of all.
 
 The bound: a natural that only jokers can save must be left, but for what the jokers may save: each at most as much as
 the best move saves for a joker. It never falls by more than a step costs.
+
+The number of states has no bound that is worth the name: it grows with jokers and equal cards as they would have to be
+shared. So whoever asks says how much effort it is worth. When that is spent, the search makes for an end by the
+shortest way: from the state that it has come to, always on from the one that has the fewest kinds of natural left.
 """
 
 from collections.abc import Iterator
@@ -62,8 +66,11 @@ class Problem(NamedTuple):
     """1 unless a card must still be kept in the hand."""
 
 
-def cheapest(problem: Problem) -> tuple[list[int], int]:
-    """The names of the moves of a cheapest way, and the number of jokers that it leaves in the hand."""
+def cheapest(problem: Problem, effort: int) -> tuple[list[int], int]:
+    """The names of the moves of a cheapest way, and the number of jokers that it leaves in the hand.
+
+    `effort`: after how many moves looked at any way will do that seems cheap.
+    """
     steps, saved, top = _Steps(problem), problem.saved, problem.width * (len(problem.leaves) + len(problem.melds))
     start = (problem.left, problem.kept)
     least, parents = {start: 0}, dict[_State, tuple[_State, int]]()
@@ -74,6 +81,7 @@ def cheapest(problem: Problem) -> tuple[list[int], int]:
             return _way(parents, state), state[1]
         if cost > least[state]:
             continue
+        hurry = steps.looked_at > effort
         for then, added, lifted, name in steps.after(*state):
             total = cost + added
             if total < least.get(then, _MORE):
@@ -81,7 +89,8 @@ def cheapest(problem: Problem) -> tuple[list[int], int]:
                 parents[then] = state, name
                 counted = bound - lifted
                 left = max(0, counted - saved * (then[0] >> top)) if then[0] >= 0 else 0
-                heappush(heap, (total + left, then, total, counted))
+                ahead = steps.emptied(then[0]) * _MORE if hurry else 0
+                heappush(heap, (total + left - ahead, then, total, counted))
 
 
 _State = tuple[int, int]
@@ -98,6 +107,7 @@ class _Steps:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.looked_at = 0
         fields = len(problem.leaves) + len(problem.melds) + 1
         self.naturals = (1 << problem.width * len(problem.leaves)) - 1
         self.spare = sum(1 << problem.width * field + problem.width - 1 for field in range(fields))
@@ -106,6 +116,13 @@ class _Steps:
         """What the naturals that only jokers can save would cost."""
         width, mask = self.problem.width, (1 << self.problem.width) - 1
         return sum((left >> width * field & mask) * leave.bound for field, leave in enumerate(self.problem.leaves))
+
+    def emptied(self, left: int) -> int:
+        """How many fields of naturals are empty, from the lowest up; at the end one more than there are."""
+        rest = left & self.naturals
+        if left < 0 or not rest:
+            return len(self.problem.leaves) + (left < 0)
+        return ((rest & -rest).bit_length() - 1) // self.problem.width
 
     def after(self, left: int, side: int) -> Iterator[tuple[_State, int, int, int]]:
         """Each state that one step leads to, with the step's cost, what it takes from the bound, and its name."""
@@ -116,6 +133,7 @@ class _Steps:
         width, spare, most = self.problem.width, self.spare, self.problem.jokers
         field = ((rest & -rest).bit_length() - 1) // width
         cost, bound = self.problem.leaves[field]
+        self.looked_at += 1 + len(self.problem.moves[field])
         yield (left - (1 << width * field), side | 1), cost, bound, _LEFT
         for uses, idle, room, cost, bound, keeps, name in self.problem.moves[field]:
             then = left - uses

@@ -1,5 +1,7 @@
 """What to lay of a hand, and what that is worth, in the game that is played."""
 
+from typing import Final
+
 from engine.rules import Scoring
 from engine.scoring import card_points
 from engine.solver import Arrangement, Objective, best
@@ -7,12 +9,16 @@ from engine.view import View
 
 __all__ = ["arranged", "worth"]
 
+_EFFORT: Final = 20_000
+"""Some hundredths of a second: ten times what the longest hands of the presets take, and little of what house rules can
+make of a hand. A server does nothing else meanwhile."""
+
 
 def arranged(view: View, hand: bytes) -> Arrangement:
     """The best that the seat can lay of the hand: what shows most where laid cards count, else what leaves least."""
     counted = view.rules.scoring is Scoring.MELDS
     objective = Objective.MOST_MELDED if counted else Objective.LEAST_DEADWOOD
-    return best(view.rules, hand, view.melds, seat=view.seat or 0, objective=objective)
+    return best(view.rules, hand, view.melds, seat=view.seat or 0, objective=objective, effort=_EFFORT)
 
 
 def worth(view: View, hand: bytes) -> int:

@@ -283,6 +283,41 @@ def test_few_states_are_looked_at(jokers: int, monkeypatch: pytest.MonkeyPatch) 
     assert 20 < max(looked_at) < 500
 
 
+CROWDED = {"packs": 4, "jokers": 8, "hand_size": 52, "ace": "either"}
+"""House rules of which hands come that no search takes apart in any time."""
+
+
+@pytest.mark.parametrize("go_out", ["free", "discard"])
+@pytest.mark.parametrize("objective", Objective)
+def test_the_effort_is_bounded(objective: Objective, go_out: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the effort is spent the search makes for an end: it is legal, lays more than half, and took little more."""
+    rules, chance = rules_of("rummy500", go_out=go_out, **CROWDED), random.Random(3)  # noqa: S311  hands to test
+    looked_at, honest = [0], _Steps.after
+
+    def after(steps: _Steps, left: int, side: int) -> Iterator[object]:
+        yield from honest(steps, left, side)
+        looked_at.append(steps.looked_at)
+
+    monkeypatch.setattr(_Steps, "after", after)
+    for _ in range(10):
+        hand = bytes(sorted(chance.sample([*range(JOKER)] * 4, 44) + [JOKER] * 8))
+        found = best(rules, hand, objective=objective, effort=5_000)
+        state = position(rules, [write_cards(hand), "9C"])
+        assert play(state, 0, found.actions).accepted == len(found.actions)
+        assert len(found.deadwood) < 26
+        assert looked_at[-1] < 20_000
+
+
+@given(st.lists(st.integers(0, JOKER), max_size=16).map(bytes), st.sampled_from(Objective), st.integers(0, 60))
+def test_the_effort_is_worth_it(hand: bytes, objective: Objective, effort: int) -> None:
+    """With little effort no more is claimed than with all of it, and what is claimed is there."""
+    rules = rules_of("basic", jokers=8)
+    most, found = (best(rules, hand, objective=objective, effort=some) for some in (1 << 40, effort))
+    assert found.points >= most.points
+    assert found.points == hand_points(rules, found.deadwood)
+    assert sorted(found.deadwood + b"".join(action.cards for action in found.actions)) == sorted(hand)
+
+
 OPEN_SPIEL = Path(__file__).with_name("open_spiel_hands.txt").read_text().splitlines()
 
 

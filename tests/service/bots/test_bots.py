@@ -98,6 +98,18 @@ def test_the_longest_hands_are_soon_judged(preset: str) -> None:
     assert 0 < slowest < 1
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_hand_keeps_a_server_busy(seed: int) -> None:
+    """Not even a hand of 52 cards and eight jokers, of which no search would come to an end, takes a second."""
+    rules = rules_of("rummy500", packs=4, jokers=8, hand_size=52, ace="either")
+    state = begin(rules, 2, random.Random(seed))  # noqa: S311  the same in every run
+    for _ in range(6):
+        begun = time.thread_time()
+        action = bot(state)
+        assert time.thread_time() - begun < 1
+        state = step(state, state.turn, action).state
+
+
 def test_it_takes_what_it_can_use() -> None:
     """It takes the top of the pile where that makes a meld, and draws where it does not."""
     rules = rules_of("basic")
