@@ -3,8 +3,9 @@
     door.admit(method, caller)                   before the request is looked at: the API key, the rate of the caller
     with door.inside(method, request, caller):   while it is answered: what is counted by table, and what stays open
 
-A caller is a seat, by its token, where the method is a seat's; else the holder of an API key; else an address. What is
-refused here has changed nothing, and says when to come again. Bots and the clock do not come through this door.
+A caller is a seat, by its token, where the method is a seat's; else the holder of an API key; else an address. Tokens
+that nobody has seen to be right share one rate by address, or else one made up for each call would have one of its own.
+What is refused here has changed nothing, and says when to come again. Bots and the clock do not come through this door.
 """
 
 import time
@@ -34,11 +35,11 @@ KEYED: Final = frozenset({"CreateGame", "QuickJoin"})
 
 SEATED: Final = frozenset(
     {
-        "GetGame", "AddBot", "ResumeSeat", "LeaveGame", "Rematch", "StartGame", "Act", "ListLegalActions", "Observe",
-        "ListEvents",
+        "GetGame", "AddBot", "ResumeSeat", "LeaveGame", "Rematch", "StartGame", "Act", "ListLegalActions", "GetReplay",
+        "Observe", "ListEvents",
     }
 )  # fmt: skip
-"""The methods that hold a token to the table's: with a token made up, nobody gets a rate of his own from any other."""
+"""The methods that hold a token to the table's: no other proves one to be right."""
 
 CODED: Final = frozenset({"FindGame"})
 """The methods that go by a code that is short enough to be guessed."""
@@ -98,11 +99,12 @@ class Door:
         """Lets a call in. Raises LIMIT_EXCEEDED, API_KEY_REQUIRED, API_KEY_INVALID."""
         token = caller.token if method.name in SEATED else None
         key = caller.api_key if self._keys else None
-        shown = any(secret is not None and hash_of(secret) not in self._known for secret in (token, key))
-        if shown or method.name in CODED:
+        unproven = token is not None and hash_of(token) not in self._known
+        if unproven or (key is not None and hash_of(key) not in self._known) or method.name in CODED:
             self._refuse_after("failures_per_minute", self._failures.wait(caller.address), caller)
         self._check_key(method, caller)
-        self._refuse_after("calls_per_second", self._calls.take(self._who(method, caller)), caller)
+        who = ("unproven", caller.address) if unproven else self._who(method, caller)
+        self._refuse_after("calls_per_second", self._calls.take(who), caller)
 
     @contextmanager
     def inside(self, method: MethodDescriptor, request: Any, caller: Caller) -> Iterator[None]:
