@@ -3,10 +3,11 @@
     arrangement = best(rules, hand, table, seat=0)
     arrangement.actions     lay-downs, then lay-offs: in a seat's turn each is legal after those before it
 
-The answer is exact, within the effort that it is given: of all ways to lay any of the cards, as melds of the rule set and on the melds of the table that
-the seat may add to, each joker for one card, none leaves less (or shows more). `cores` lists the naturals of every meld
-and lay-off, with the jokers that each needs and has room for; `choice` puts these as numbers; `search` finds the best
-of them; `arrange` puts the jokers in their places. A joker on the table that could be swapped stays where it lies.
+The answer is exact, within the effort that it is given: of all ways to lay any of the cards, as melds of the rule set
+and on the melds of the table that the seat may add to, each joker for one card, none leaves less (or shows more).
+`cores` lists the naturals of every meld and lay-off, with the jokers that each needs and has room for; `choice` puts
+these as numbers; `search` finds the best of them; `arrange` puts the jokers in their places. A joker on the table that
+could be swapped stays where it lies.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,8 @@ def best(
 
     Of equally good arrangements one that leaves the fewest cards. Where a seat goes out by a discard only, a card is
     left for it (B4). `effort` bounds the search, in moves looked at, some millions a second: a hand that takes more, as
-    one of dozens of cards and many jokers may, is arranged well, and legally, but perhaps not best. Whether laying down is open yet (P14), and a card that must be used first (F10), are left aside.
+    one of dozens of cards and many jokers may, is arranged well, and legally, but perhaps not best. Whether laying down
+    is open yet (P14), and a card that must be used first (F10), are left aside.
     """
     held, melds = held_of(rules, hand), open_melds(rules, table, seat)
     actions = actions_of(rules, chosen(rules, held, melds, objective, effort), held.jokers, melds)
