@@ -42,6 +42,15 @@ if version ~= ARGV[1] or (ARGV[16] ~= '' and stored[2] ~= ARGV[16]) then
   return {'conflict', redis.call('HGET', KEYS[1], 'table')}
 end
 
+-- An index would keep the entries of expired games that nobody meets: so each new one looks at two others by chance. With
+-- that no more than about half of an index can be of expired games.
+local function tidy(index)
+  local others = string.sub(KEYS[1], 1, -#ARGV[13] - 1)
+  for _, member in ipairs(redis.call('ZRANDMEMBER', index, 2)) do
+    if redis.call('EXISTS', others .. string.match(member, ':(.*)')) == 0 then redis.call('ZREM', index, member) end
+  end
+end
+
 local coded = ARGV[17] == '1'
 if version == '0' then
   local holder = coded and redis.call('GET', KEYS[6])
@@ -63,6 +72,10 @@ if ARGV[18] ~= '' then
   redis.call('PEXPIRE', KEYS[7], ARGV[9])
 else
   redis.call('ZREM', KEYS[7], ARGV[11])
+end
+if version == '0' and ARGV[12] == '1' then
+  tidy(KEYS[3])
+  if ARGV[18] ~= '' then tidy(KEYS[7]) end
 end
 if ARGV[14] ~= '' then redis.call('ZADD', KEYS[4], ARGV[14], ARGV[13]) else redis.call('ZREM', KEYS[4], ARGV[13]) end
 

@@ -27,8 +27,8 @@
 every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The
 code of a private table is drawn so that it gives the game's shard; what servers agree on (`next`, `quick`) lies in the
 shard of its own name. The keys of a game expire together, and each commit postpones that; entries of expired games in
-the indexes are dropped by whoever meets them. Hands and seeds lie there as they are: whoever may read this Redis may
-see all.
+the indexes are dropped by whoever meets them, and each new game looks at two others in those that it enters. Hands and
+seeds lie there as they are: whoever may read this Redis may see all.
 """
 
 from typing import Final

@@ -122,3 +122,15 @@ async def test_expired_tables_are_no_longer_alike(store: Store, store_url: str) 
             client.delete(keys.of(table.game).game)
         assert await store.fullest_alike("kind") == tables[4].game
         assert sum(client.zcard(key) for key in indexes) == 1
+
+
+async def test_tables_that_nobody_meets_do_not_pile_up(store: Store, store_url: str) -> None:
+    """Where tables expire and nobody lists them, those that are created after them keep the indexes short."""
+    keys = Keys("rummyd")
+    with servers.client(store_url) as client:
+        for _ in range(400):
+            table = new_table(likeness="kind")
+            await store.create(table, batch_of(table))
+            client.delete(keys.of(table.game).game)
+        for indexes in (keys.open_shards(), keys.alike_shards("kind")):
+            assert sum(client.zcard(key) for key in indexes) <= 3 * len(indexes)
