@@ -299,6 +299,19 @@ BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
         game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2, display_name="x" * 81)),
         ("game.display_name",),
     ),
+    "name of a screen": (
+        game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2, display_name="\x1b[2J")),
+        ("game.display_name",),
+    ),
+    "name on two lines": (
+        game_service_pb2.JoinGameRequest(name="games/a", display_name="Ann\nBob"),
+        ("display_name",),
+    ),
+    "nobody quickly": (
+        game_service_pb2.QuickJoinRequest(game=game_pb2.Game(seat_count=2), display_name="\x00"),
+        ("display_name",),
+    ),
+    "bot without words": (game_service_pb2.AddBotRequest(name="games/a", display_name="\x9b"), ("display_name",)),
     "no code": (game_service_pb2.FindGameRequest(code="K7M2Q0"), ("code",)),
     "quick, private": (
         game_service_pb2.QuickJoinRequest(

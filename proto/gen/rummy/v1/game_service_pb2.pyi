@@ -164,7 +164,7 @@ class JoinGameRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     display_name: _builtins.str
-    """The player's name, 1 to 40 characters."""
+    """The player's name, 1 to 40 characters, none of them a control character."""
     seat: _builtins.int
     """The seat to take, from 0. Left out: the lowest free one."""
     entropy: _builtins.str
@@ -203,7 +203,7 @@ class QuickJoinRequest(_message.Message):
     ENTROPY_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
-    """The player's name, 1 to 40 characters."""
+    """The player's name, 1 to 40 characters, none of them a control character."""
     entropy: _builtins.str
     """What the player adds to the shuffle, as in JoinGame."""
     request_id: _builtins.str
@@ -273,7 +273,7 @@ class AddBotRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     display_name: _builtins.str
-    """The bot's name, at most 40 characters. Left out: `Bot`."""
+    """The bot's name, at most 40 characters, none of them a control character. Left out: `Bot`."""
     seat: _builtins.int
     """The seat to take, from 0. Left out: the lowest free one."""
     request_id: _builtins.str
