@@ -44,7 +44,7 @@ def sight(view: View, hand: bytes) -> Sight:
 
 def hopes(sight: Sight, card: int) -> float:
     """How many of the hidden cards would make a smallest meld of this natural of the hand and others."""
-    return sum(_hope(sight, card, others) for others in _companies(sight.rules, card))
+    return sum(_hope(sight, card, others) for others in _companies(sight, card))
 
 
 def _hope(sight: Sight, card: int, others: tuple[int, ...]) -> float:
@@ -59,13 +59,18 @@ def _hope(sight: Sight, card: int, others: tuple[int, ...]) -> float:
     return (sight.hidden[missing[0]] if missing else _COMPLETE) * (_IN_THE_PILE if piled else 1.0)
 
 
-def _companies(rules: RuleSet, card: int) -> Iterator[tuple[int, ...]]:
-    """The naturals that make a smallest meld together with the card: each set's, then each run's (B5, F2, F3)."""
-    suit, rank = divmod(card, 13)
-    if rules.distinct_suits:
-        yield from combinations([other for other in range(rank, 52, 13) if other != card], rules.set_min - 1)
-    else:
-        yield from combinations_with_replacement(range(rank, 52, 13), rules.set_min - 1)
+def _companies(sight: Sight, card: int) -> Iterator[tuple[int, ...]]:
+    """The naturals that make a smallest meld together with the card: each set's, then each run's (B5, F2, F3).
+
+    Sets of which more than one card is missing in any case are left out: a large one can be had in hundreds of ways.
+    """
+    rules, (suit, rank) = sight.rules, divmod(card, 13)
+    equals = range(rank, 52, 13)
+    if sum(sight.hand[other] + sight.pile[other] for other in equals) >= rules.set_min - 1:
+        if rules.distinct_suits:
+            yield from combinations([other for other in equals if other != card], rules.set_min - 1)
+        else:
+            yield from combinations_with_replacement(equals, rules.set_min - 1)
     for low in range(highest(rules) + 1 - rules.run_min):
         run = [suit * 13 + place % 13 for place in range(low, low + rules.run_min)]
         if card in run:

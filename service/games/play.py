@@ -1,13 +1,15 @@
 """A match between the moves of its players: how it begins, and what follows from a move without anybody's doing.
 
 When a deal is over the next one is dealt, and a seat whose player has left is played for, all in the commit of the move
-that led there. Each commit adds to the game's record what a replay needs: `seed HEX` for each seed that is drawn, and
-each accepted action in notation after its seat, `0 discard 5H`.
+that led there. Where that would be hundreds of turns, as when the only player left fouls in a game of many rounds, the
+rest is left to the clock (`service.games.tick`). Each commit adds to the game's record what a replay needs: `seed HEX`
+for each seed that is drawn, and each accepted action in notation after its seat, `0 discard 5H`.
 """
 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,12 +21,16 @@ from engine.state import State
 from engine.step import next_deal, start, step
 from service.games.desk import Desk
 from service.games.players import bots_action
+from service.games.timing import same_turn
 from service.store.table import MatchAbandoned, MatchStarted, Phase, Table, TableEvent
 
 __all__ = ["SEED_LINE", "Course", "begin", "go_on"]
 
 SEED_LINE = "seed "
 """What a line of the record that holds a seed begins with."""
+
+_ROUNDS_AT_ONCE: Final = 12
+"""More than a deal of any preset has left for a seat that fouls. A server does nothing else meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +63,17 @@ def go_on(
     if all(seat.left or seat.bot for seat in table.seats):
         abandoned = replace(table, phase=Phase.ABANDONED, match=match)
         return Course(abandoned, (*happened, MatchAbandoned()), tuple(lines))
+    turns = _ROUNDS_AT_ONCE * len(table.seats)
     while match.phase is not MatchPhase.MATCH_OVER:
         if match.phase is MatchPhase.DEAL_OVER:
             seed = desk.chance(SEED_SIZE)
             after = next_deal(match, seed)
             lines.append(_seed_line(seed))
-        elif table.seats[match.turn].left:
+        elif table.seats[match.turn].left and turns:
             action = bots_action(match)
             after = step(match, match.turn, action)
             lines.append(write_move(match.turn, action))
+            turns -= not same_turn(match, after.state)
         else:
             break
         match = after.state

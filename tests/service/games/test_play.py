@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from engine import shuffle
+from engine.actions import Draw, LayDown
 from engine.cards import deck
 from engine.events import DealEnded, DealStarted, MatchEnded, TurnStarted
 from engine.rules import hand_size_for, packs_for
@@ -14,8 +15,9 @@ from service.games.observe import Observed
 from service.games.read import get
 from service.games.seats import join, leave
 from service.games.seen import SeenBatch
+from service.games.tick import tick
 from service.store import Phase
-from tests.service.games.tables import Match, events_of, opened, playing, watched
+from tests.service.games.tables import Clock, Match, events_of, opened, playing, watched
 from tests.strategies import any_legal, rules_of
 
 
@@ -143,3 +145,32 @@ async def test_seats_that_are_left_play_on_over_deals(desk: Desk) -> None:
     events = events_of(await watched(desk, match.game, after=1))
     assert isinstance(events[-1], MatchEnded)
     assert sum(isinstance(event, DealEnded) for event in events) == 4
+
+
+ENDLESS = {
+    "set_min": 13, "run_min": 13, "packs": 4, "jokers": 0, "hand_size": 10, "foul": "void_hand", "idle_limit": 100,
+    "turn_over_limit": 100, "deals": 2,
+}  # fmt: skip
+"""Rules by which a deal without melds goes on for a hundred rounds."""
+
+
+async def test_hundreds_of_turns_are_not_played_at_once(desk: Desk, clock: Clock) -> None:
+    """Where the only player left is out of a long deal, the clock plays the others on, bit by bit, to the next deal."""
+    match = await playing(desk, 4, "basic", **ENDLESS)
+    for token in match.tokens[1:]:
+        await leave(desk, match.game, token, request_id="")
+    await match.act(0, Draw())
+    await match.act(0, LayDown((await match.state()).hands[0][:3]))
+    ticks = 0
+    while (state := await match.state()).deal == 1 or state.turn:
+        table = await match.table()
+        assert table.clock is not None
+        assert table.clock.thinking
+        assert table.clock.due_ms > clock.now
+        clock.now = table.clock.due_ms
+        before = state.round
+        await tick(desk, match.game)
+        assert (await match.state()).deal == 2 or 0 < (await match.state()).round - before <= 17
+        ticks += 1
+    assert ticks >= 4
+    await match.act(0, Draw())
