@@ -33,7 +33,7 @@ class SeenSeat:
     entropy: str
     bot: bool
     bank_ms: int
-    """What is left of its time bank; before the match, all of it."""
+    """What is left of its time bank; all of it before the match, and for those who may not look on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def see(desk: Desk, table: Table, viewer: int | None, *, rematch: str = "") -> S
         expires_ms=table.updated_ms + desk.store.lifetime_ms(table.phase),
         preset=table.preset,
         rules=settled(table.rules, len(table.seats)),
-        seats=tuple(_seat(table, seat) for seat in table.seats),
+        seats=tuple(_seat(table, seat, looks_on=looks_on) for seat in table.seats),
         commitment=hashlib.sha256(table.seeds[0]).digest() if table.seeds else None,
         entropy=match.entropy if match else b"",
         view=view(match, viewer) if match else None,
@@ -126,8 +126,8 @@ def see_events(events: Iterable[TableEvent | Event], viewer: int | None) -> tupl
     return tuple(event if isinstance(event, TableEvent) else redact(event, viewer) for event in events)
 
 
-def _seat(table: Table, seat: Seat) -> SeenSeat:
-    bank_ms = seat.bank_ms if table.match else table.limit.bank_ms if table.limit else 0
+def _seat(table: Table, seat: Seat, *, looks_on: bool) -> SeenSeat:
+    bank_ms = seat.bank_ms if table.match and looks_on else table.limit.bank_ms if table.limit else 0
     return SeenSeat(_state(seat), seat.display_name, seat.entropy, seat.bot, bank_ms)
 
 

@@ -17,7 +17,18 @@ from service.games.seats import join, leave
 from service.games.seen import SeenBatch, SeenTable
 from service.store import Table
 from service.store.keys import shard_of
-from tests.service.games.tables import joined, new_request_id, opened, playing, refused, wanted_of, watched, watching
+from service.store.table import TurnLimit
+from tests.service.games.tables import (
+    Clock,
+    joined,
+    new_request_id,
+    opened,
+    playing,
+    refused,
+    wanted_of,
+    watched,
+    watching,
+)
 
 
 async def test_a_private_table_is_found_by_its_code_alone(desk: Desk, other: Desk) -> None:
@@ -70,11 +81,16 @@ async def test_a_retry_gives_the_same_code(desk: Desk, other: Desk) -> None:
         await opened(other, request_id=request_id)
 
 
-async def test_spectators_may_be_kept_away(desk: Desk) -> None:
+async def test_spectators_may_be_kept_away(desk: Desk, clock: Clock) -> None:
     """Without a token one sees of such a table what a list shows of any: its seats and rules, and nothing played."""
-    match = await playing(desk, 3, spectators=False)
-    await match.move()
+    match = await playing(desk, 3, spectators=False, limit=TurnLimit(turn_ms=1000, bank_ms=5000, misses=3))
+    first, _ = await match.turn()
+    clock.now += 2000
+    while (await match.turn())[0] == first:
+        await match.move()
     seen = await get(desk, match.game, None)
+    assert {seat.bank_ms for seat in seen.seats} == {5000}
+    assert (await get(desk, match.game, match.tokens[0])).seats[first].bank_ms == 4000
     assert (seen.view, seen.last_deal, seen.deadline_ms, seen.entropy) == (None, None, None, b"")
     assert [seat.display_name for seat in seen.seats] == ["player 0", "player 1", "player 2"]
     for seat, token in enumerate(match.tokens):

@@ -158,7 +158,7 @@ class Game(_message.Message):
         """Whether a bot was put there instead of a player."""
         @_builtins.property
         def bank(self) -> _duration_pb2.Duration:
-            """What is left of the seat's time bank. Unset where the table has no turn limit."""
+            """What is left of the seat's time bank; all of it for spectators where none are allowed. Unset where the table has no turn limit."""
 
         def __init__(
             self,
