@@ -44,7 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--no-write", action="store_true")
-    parser.add_argument("--only", metavar="SCENARIO", help="such as cluster_failover; writes nothing")
+    parser.add_argument("--only", choices=list(dict.fromkeys(map(_name_of, ALL))), help="one scenario; writes nothing")
     parser.add_argument("--most-s", type=float, help="how many seconds random acts are sent: a million take long")
     asked = parser.parse_args()
     scale = SHORT if asked.short else LONG
