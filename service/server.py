@@ -8,14 +8,15 @@ It starts from below (Redis, store, metrics, then gRPC and REST) and stops from 
 """
 
 import asyncio
+import gc
 import os
 import platform
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, Never
 from urllib.parse import urlsplit
 
 import structlog
@@ -26,6 +27,7 @@ from service.api.grpc import GrpcServer
 from service.api.handlers import build_calls
 from service.api.keys import ApiKeys, BadKeysError
 from service.api.rest import create_app
+from service.census import keep_counting
 from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
@@ -104,10 +106,9 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         desk = Desk(store, think_ms=settings.bot_think_ms)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
-        ticking = asyncio.create_task(clock.keep(), name="the clock")
-        stack.push_async_callback(_end, ticking)
-        measuring = asyncio.create_task(metrics.watch_loop(), name="the watch on the event loop")
-        stack.callback(measuring.cancel)
+        ticking = _background(stack, "the clock", clock.keep())
+        _background(stack, "the watch on the event loop", metrics.watch_loop())
+        counting = _background(stack, "the census", keep_counting(desk))
         calls = build_calls(desk, heartbeat_s=settings.heartbeat_seconds, door=door)
         grpc = GrpcServer(
             calls,
@@ -124,8 +125,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
 
         ready = Readiness(store.ping, grpc.tell)
         await ready.refresh()
-        pulse = asyncio.create_task(ready.keep(), name="the pulse")
-        stack.callback(pulse.cancel)
+        pulse = _background(stack, "the pulse", ready.keep())
         rest = _rest(settings, calls, ready, tls, shared=shared)
 
         addresses = Addresses(
@@ -135,9 +135,10 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             games=games,
             tls=tls is not None,
         )
+        gc.freeze()  # what lives as long as the server is not gone through again and again
         _log.info("started", grpc_port=grpc_port, rest_port=rest.port, metrics_port=metrics_port)
         try:
-            yield Server(addresses, embedded, (pulse, ticking, rest.task))
+            yield Server(addresses, embedded, (pulse, ticking, counting, rest.task))
         finally:
             await ready.drain()
             await store.feed.close()  # every watcher is told to go on elsewhere
@@ -166,7 +167,14 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
     )
 
 
-async def _end(task: asyncio.Task[None]) -> None:
+def _background(stack: AsyncExitStack, name: str, work: Coroutine[None, None, Never]) -> asyncio.Task[Never]:
+    """Has this done meanwhile, until the stack's end."""
+    task = asyncio.create_task(work, name=name)
+    stack.push_async_callback(_end, task)
+    return task
+
+
+async def _end(task: asyncio.Task[Never]) -> None:
     """Cancels the task, and waits until it has ended."""
     task.cancel()
     await asyncio.wait([task])

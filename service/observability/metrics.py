@@ -58,6 +58,7 @@ __all__ = [
     "open_streams",
     "ready",
     "store_call",
+    "tables",
     "tick_failures",
     "ticks",
     "timeouts",
@@ -105,6 +106,12 @@ delivery_seconds: Final = Histogram(
     buckets=_SECONDS,
 )
 
+tables: Final = Gauge(
+    "rummyd_tables",
+    "Tables there are, by state (open, playing, finished, abandoned). Each server counts those of all.",
+    ("state",),
+    multiprocess_mode="livemostrecent",
+)
 commit_conflicts: Final = Counter(
     "rummyd_commit_conflicts", "Commits turned down because another call had moved the table on."
 )

@@ -1,7 +1,7 @@
 -- One commit: the table's next version, its batch, and all that goes with them, or none of it.
 --
 -- KEYS  1 game (hash)  2 history (stream)  3 open tables (zset)  4 what falls due (zset)  5 record (list)
---       6 code (string)  7 open tables that are alike (zset)
+--       6 code (string)  7 open tables that are alike (zset)  8 to 11 tables by phase (zsets)
 -- ARGV  1 version expected; 0: the game must not exist       2 the version to be written: one more
 --       3 table   4 batch   5 mark of this commit
 --       6 request field, or ''   7 fingerprint of the request
@@ -12,12 +12,13 @@
 --       16 mark of the version expected, or '': any
 --       17 whether the table has a code ('1' or '0')
 --       18 the free seats, by which it stands among those that are alike, or ''
---       19 and on: lines to add to the record
+--       19 the number of the table's phase, from 1          20 when the table expires, in ms
+--       21 and on: lines to add to the record
 --
 -- Answers {'committed'} | {'answered', '<version>:<fingerprint>'} | {'conflict', table} | {'gone'} | {'code_taken'}.
 -- Anything that may fail comes before the first write, or is the first write: a script is not rolled back.
 
-local stored = redis.call('HMGET', KEYS[1], 'version', 'commit')
+local stored = redis.call('HMGET', KEYS[1], 'version', 'commit', 'phase')
 local version = stored[1] or '0'
 
 -- What an earlier call wrote is answered again. The replicas' word covers only what this connection writes: so it writes
@@ -49,9 +50,9 @@ if version == '0' then
   redis.call('DEL', KEYS[2], KEYS[5])
 end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[10], ARGV[2] .. '-0', 'batch', ARGV[4])
-redis.call('HSET', KEYS[1], 'version', ARGV[2], 'table', ARGV[3], 'commit', ARGV[5])
+redis.call('HSET', KEYS[1], 'version', ARGV[2], 'table', ARGV[3], 'commit', ARGV[5], 'phase', ARGV[19])
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], ARGV[2] .. ':' .. ARGV[7]) end
-for line = 19, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
+for line = 21, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[9])
 redis.call('PEXPIRE', KEYS[2], ARGV[9])
 redis.call('PEXPIRE', KEYS[5], ARGV[9])
@@ -65,6 +66,9 @@ else
   redis.call('ZREM', KEYS[7], ARGV[11])
 end
 if ARGV[14] ~= '' then redis.call('ZADD', KEYS[4], ARGV[14], ARGV[13]) else redis.call('ZREM', KEYS[4], ARGV[13]) end
+
+if stored[3] and stored[3] ~= ARGV[19] then redis.call('ZREM', KEYS[7 + stored[3]], ARGV[13]) end
+redis.call('ZADD', KEYS[7 + ARGV[19]], ARGV[20], ARGV[13])
 
 redis.call('SPUBLISH', ARGV[8], ARGV[4])
 return {'committed'}

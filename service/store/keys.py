@@ -3,6 +3,7 @@
     rummyd:{s7}:game:<id>      hash     version   the table's version, a decimal number
                                         table     the table, encoded
                                         commit    the mark of the commit that made this version
+                                        phase     the number of the table's phase, from 1
                                         request:<actor>:<request id>
                                                   "<version that it made>:<fingerprint of its payload>"
     rummyd:{s7}:history:<id>   stream   one entry a version; its id is "<version>-0"
@@ -19,6 +20,8 @@
     rummyd:{s7}:quick:<digest of a request id>
                                string   "<fingerprint of its payload>:<id>" of the table at which it takes a seat
     rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
+    rummyd:{s7}:tables:<phase> zset     <id> of each table of the shard in this phase, the score the ms at which it
+                                        expires
     rummyd:{s7}:pulse          string   the ms at which a server last looked what is due
     rummyd:{s7}:outages        zset     times in which none did, "<from>-<to>" in ms, the score the latter
     rummyd:{s7}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
@@ -36,8 +39,10 @@ from zlib import crc32
 
 import msgspec
 
-__all__ = ["SHARDS", "DueKeys", "GameKeys", "Keys", "shard_of"]
+__all__ = ["PHASES", "SHARDS", "DueKeys", "GameKeys", "Keys", "shard_of"]
 
+PHASES: Final = ("open", "playing", "finished", "abandoned")
+"""The names of `service.store.table.Phase`, in the order by which they are counted."""
 SHARDS: Final = 16
 """Fixed: another number would look for every game in the wrong place."""
 
@@ -65,6 +70,8 @@ class GameKeys(msgspec.Struct, frozen=True):
     open: str
     alike: str
     due: str
+    tables: tuple[str, ...]
+    """One for each phase."""
     feed: str
 
 
@@ -85,8 +92,13 @@ class Keys:
             open=self._key(shard, "open"),
             alike=self._key(shard, f"alike:{likeness}"),
             due=self._key(shard, "due"),
+            tables=self.tables(shard),
             feed=self._key(shard, f"feed:{game}"),
         )
+
+    def tables(self, shard: int) -> tuple[str, ...]:
+        """The tables of a shard, for each phase."""
+        return tuple(self._key(shard, f"tables:{phase}") for phase in PHASES)
 
     def code(self, code: str) -> str:
         """Where the game of a code is to be found."""

@@ -17,12 +17,13 @@ from msgspec.structs import replace
 
 from service.observability import metrics
 from service.store.agreement import Agreement
+from service.store.census import Census
 from service.store.codec import decode_table, encode_batch, encode_table
 from service.store.due import Due, Look
 from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import Feed, FeedLimits
 from service.store.history import History, HistoryReader
-from service.store.keys import Keys, shard_of
+from service.store.keys import PHASES, Keys, shard_of
 from service.store.link import Limits, Link, open_link
 from service.store.listing import Listing, Page
 from service.store.outcome import (
@@ -72,6 +73,7 @@ class Store:
         self._reader = reader
         self._listing = Listing(link, keys)
         self._due = Due(link, keys)
+        self._census = Census(link, keys)
         self._agreement = Agreement(link)
         self._commit = link.client.register_script(COMMIT)
         self._confirm = link.client.register_script(CONFIRM)
@@ -219,6 +221,10 @@ class Store:
         """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
         return await self._due.look(shard, now_ms, limit)
 
+    async def census(self, now_ms: int) -> dict[str, int]:
+        """The number of tables of each phase."""
+        return await self._census.count(now_ms)
+
     async def drop_due(self, game: str) -> None:
         """Forget that anything is due in a game that does not exist any more."""
         await self._due.drop(game)
@@ -263,9 +269,11 @@ class Store:
             before,
             int(table.code != ""),
             sum(not seat.taken for seat in table.seats) if table.phase is Phase.OPEN and table.likeness else "",
+            PHASES.index(table.phase) + 1,
+            table.updated_ms + self.lifetime_ms(table.phase),
             *record,
         ]
-        names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code, keys.alike]
+        names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code, keys.alike, *keys.tables]
         reply = cast(list[bytes], await self._link.run("commit", self._commit, names, arguments))
         return _outcome(reply, table, request)
 

@@ -16,9 +16,6 @@ from tools.monitoring import written
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "prometheus" / "rules.yaml"
 
-AWAITED = {"rummyd_tables"}
-"""Series that are shown and watched already, though no metric gives them yet."""
-
 SUFFIXES = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "gauge": [""]}
 BY_SCRAPE = {"instance", "job", "le"}
 """Labels that a scrape or a kind of metric adds."""
@@ -72,15 +69,10 @@ def given() -> dict[str, set[str]]:
 
 
 def test_every_series_exists() -> None:
-    """What the dashboard shows and the rules look at is given by the servers, or is known to be awaited."""
+    """What the dashboard shows and the rules look at is given by the servers."""
     used = set().union(*map(series, expressions()))
     assert len(used) > 15
-    assert used - given().keys() == AWAITED - given().keys()
-
-
-def test_nothing_is_awaited_that_has_come() -> None:
-    """A series that the servers give is not awaited any more."""
-    assert AWAITED & given().keys() == set()
+    assert used - given().keys() == set()
 
 
 def test_every_metric_is_shown() -> None:
@@ -100,7 +92,7 @@ def test_every_label_exists() -> None:
     for expression in expressions():
         grouped = {label.strip() for found in re.findall(r"by \(([^)]*)\)", expression) for label in found.split(",")}
         known = set().union(*(labels.get(name, set()) for name in series(expression)))
-        if not series(expression) & AWAITED and series(expression):
+        if series(expression):
             wrong += [(expression, label) for label in grouped - known - BY_SCRAPE]
         for name, chosen in re.findall(r"(rummyd_\w+)\{([^}]*)\}", expression):
             named = set(re.findall(r"(\w+)[=!]~?", chosen)) - BY_SCRAPE

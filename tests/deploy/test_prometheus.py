@@ -14,7 +14,7 @@ import yaml
 
 from tests import servers
 from tests.conftest import Lacking
-from tests.deploy.test_monitoring import AWAITED, shown
+from tests.deploy.test_monitoring import shown
 from tests.e2e.clients import Failure
 from tests.e2e.live import LONGEST_S, Rummyd
 from tests.e2e.players import DRAW, game_of, sit_down, watching
@@ -93,7 +93,7 @@ async def test_what_happens_is_seen(prometheus: str, tmp_path: Path, redis_url: 
             return [
                 f"{title}: {expression}"
                 for title, expression in shown()
-                if not any(name in expression for name in AWAITED | QUIET)
+                if not any(name in expression for name in QUIET)
                 if not has_values(api, expression)
             ]
 

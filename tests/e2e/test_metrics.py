@@ -67,7 +67,7 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
             "rummyd_calls_total", "rummyd_call_duration_seconds_count", "rummyd_acts_total", "rummyd_open_streams"
         )
         await moves("rummyd_events_delivered_total", "rummyd_delivery_delay_seconds_count")
-        await moves("rummyd_store_duration_seconds_count", "rummyd_loop_lag_seconds_count")
+        await moves("rummyd_store_duration_seconds_count", "rummyd_loop_lag_seconds_count", "rummyd_tables")
         client = await stack.enter_async_context(client_of(server, "grpc"))
         sister = await stack.enter_async_context(client_of(start(redis_url=embedded_redis.url), "rest"))
         await meanwhile(client, sister)

@@ -3,10 +3,11 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from engine.actions import Action, Discard, Draw, End, LayDown, LayOff, Pass, SwapJoker, Take
 from engine.errors import Refused
-from engine.events import DealEnd, DealEnded, DealStarted, Drew, TurnStarted
+from engine.events import DealEnd, DealEnded, DealStarted, Drew, MatchEnded, TurnStarted
 from engine.legal import legal_actions
 from engine.notation import read_action, read_cards, write_event, write_position
 from engine.rules import RuleSet
@@ -154,13 +155,26 @@ def test_the_summary_says_where_a_card_taken_fits_beside_another_alone() -> None
     assert not any((options.may_lay_down, options.lay_offs, options.swaps, options.discards, options.may_pass))
 
 
+@pytest.mark.clause("G7")
+@pytest.mark.clause("F10")
+@pytest.mark.parametrize(("hand", "several"), [("7H 7C 7D KS", False), ("7H 8H KS", True)])
+def test_the_summary_goes_by_the_card_that_was_chosen(hand: str, several: bool) -> None:
+    """Of several cards from the pile the deepest is the one that is owed: what may be laid is sought with that one."""
+    state = position(rules_of("rummy500"), [hand, "9C"], melds=[("4H 5H 6H", 1)], pile="7H 2C", phase=Phase.DRAW)
+    state = step(replace(state, hands=(read_cards(hand.removeprefix("7H ")), state.hands[1])), 0, Take(2)).state
+    assert view(state, 0).owed == read_cards("7H")[0]
+    options = summary(state, 0)
+    assert (options.may_lay_down, options.may_lay_off_several) == (not several, several)
+
+
 @pytest.mark.clause("G3")
-def test_a_dry_run_tells_not_whether_the_next_seat_can_go_on() -> None:
+@pytest.mark.parametrize("deals", [1, 2])
+def test_a_dry_run_tells_not_whether_the_next_seat_can_go_on(deals: int) -> None:
     """Whether the next seat is stuck is decided by its hand, so a dry run ends with that seat's turn."""
-    rules = rules_of(use_taken=True, discard_differs=False, deals=2)
+    rules = rules_of(use_taken=True, discard_differs=False, deals=deals)
     state = position(rules, ["7C 2C", "9C 3D"], stock="", pile="")
     real, dry = play(state, 0, [Discard(6)]), play(state, 0, [Discard(6)], dry_run=True)
-    assert isinstance(real.events[-1], DealEnded)
+    assert isinstance(real.events[-1], DealEnded if deals > 1 else MatchEnded)
     assert dry == Played(state, real.events[:2], accepted=1)
     assert isinstance(dry.events[-1], TurnStarted)
 

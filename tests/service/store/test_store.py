@@ -211,7 +211,7 @@ async def test_everything_of_a_game_expires(store: Store, store_url: str) -> Non
         for key in (keys.game, keys.history, keys.record):
             assert client.ttl(key) > 23 * 3600
         kept = {key.decode() for key in client.scan_iter("*")}
-    assert kept == {keys.game, keys.history, keys.record, keys.open}
+    assert kept == {keys.game, keys.history, keys.record, keys.open, keys.tables[0]}
 
 
 async def test_all_keys_of_a_game_share_a_hash_tag(store: Store) -> None:
@@ -220,7 +220,8 @@ async def test_all_keys_of_a_game_share_a_hash_tag(store: Store) -> None:
     shards = set()
     for number in range(400):
         of = keys.of(f"game{number}")
-        tags = {name[name.index("{") : name.index("}") + 1] for name in msgspec.structs.astuple(of)}
+        names = [*of.tables, *(name for name in msgspec.structs.astuple(of) if isinstance(name, str))]
+        tags = {name[name.index("{") : name.index("}") + 1] for name in names}
         assert len(tags) == 1
         shards |= tags
     assert len(shards) == 16
@@ -328,4 +329,4 @@ async def test_a_code_expires_with_its_game(store: Store, store_url: str) -> Non
         await advanced(store, table, 1)
         assert client.pexpiretime(keys.code) == client.pexpiretime(keys.game)
         kept = {key.decode() for key in client.scan_iter("*")}
-    assert kept == {keys.game, keys.history, keys.code}
+    assert kept == {keys.game, keys.history, keys.code, keys.tables[0]}

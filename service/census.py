@@ -1,0 +1,30 @@
+"""Tells the metrics how many tables there are. Each server counts those of all: so any of them will do to ask."""
+
+import asyncio
+from typing import Final, Never
+
+from service.games.desk import Desk
+from service.observability import metrics
+from service.store.errors import StoreUnavailable
+
+__all__ = ["keep_counting"]
+
+PAUSE_SECONDS: Final = 15.0
+"""As often as Prometheus usually asks."""
+
+
+async def keep_counting(desk: Desk) -> Never:
+    """Counts again and again, until it is cancelled."""
+    while True:
+        await count(desk)
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def count(desk: Desk) -> None:
+    """Counts now. While the store is away the last numbers stand."""
+    try:
+        found = await desk.store.census(desk.now_ms())
+    except StoreUnavailable:
+        return  # counted by the store, and told by the readiness
+    for state, number in found.items():
+        metrics.tables.labels(state).set(number)

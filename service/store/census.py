@@ -1,0 +1,30 @@
+"""The census: how many tables there are, by phase."""
+
+import asyncio
+from pathlib import Path
+from typing import Final, cast
+
+from service.store.keys import PHASES, SHARDS, Keys
+from service.store.link import Link
+
+__all__ = ["Census"]
+
+_SCRIPT: Final = Path(__file__).with_name("census.lua").read_text("utf-8")
+
+
+class Census:
+    """What counts over a link."""
+
+    def __init__(self, link: Link, keys: Keys) -> None:
+        self._link = link
+        self._keys = keys
+        self._script = link.client.register_script(_SCRIPT)
+
+    async def count(self, now_ms: int) -> dict[str, int]:
+        """The number of tables of each phase. A table is counted until it expires, by the clock of who counts."""
+        shards = await asyncio.gather(*(self._shard(shard, now_ms) for shard in range(SHARDS)))
+        return dict(zip(PHASES, map(sum, zip(*shards, strict=True)), strict=True))
+
+    async def _shard(self, shard: int, now_ms: int) -> list[int]:
+        keys = self._keys.tables(shard)
+        return cast(list[int], await self._link.call("census", lambda: self._script(keys=keys, args=[now_ms])))
