@@ -29,10 +29,12 @@ LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos soak mutants cases bench capacity load lint format proto tables monitoring baseline lock clean
+.PHONY: help install run demo test chaos soak mutants cases bench capacity load lint format proto tables monitoring baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+install: $(PROJECT) ## Make .venv, with all that a server runs on: .venv/bin/rummyd
 
 run: $(PROJECT) ## Start rummyd and an embedded server for its data (ARGS="--help" lists the flags)
 	@exec $(BIN)/python -m service --embedded $(ARGS)
