@@ -29,10 +29,12 @@ LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help run demo test chaos soak mutants cases bench capacity load lint format proto tables monitoring baseline lock clean
+.PHONY: help install run demo test chaos soak mutants cases bench capacity load lint format proto tables monitoring baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+install: $(PROJECT) ## Make .venv, with all that a server runs on: .venv/bin/rummyd
 
 run: $(PROJECT) ## Start rummyd and an embedded server for its data (ARGS="--help" lists the flags)
 	@exec $(BIN)/python -m service --embedded $(ARGS)
@@ -102,7 +104,7 @@ lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
 	$(COMPILE) --group kubectl --no-deps -o requirements-kubectl.lock
 
 clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
-	rm -rf $(VENV) $(BENCH) $(LOAD) $(MUTANTS) $(DEPLOY) load-report build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(LOAD) $(MUTANTS) $(DEPLOY) load-report build dist *.egg-info .*_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.

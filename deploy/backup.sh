@@ -6,6 +6,7 @@
 # Restored, TARGET is the appendonlydir of a Redis that has not been started yet. What is written meanwhile may be in it
 # or not; everything acknowledged before is. While it copies, Redis does not rewrite the file, which would move it away.
 set -eu
+umask 077  # hands, seeds and tokens are in it
 source=$1 target=$2
 shift 2
 fail() { echo "backup: $*" >&2; exit 1; }

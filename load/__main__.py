@@ -51,9 +51,13 @@ async def _run(asked: argparse.Namespace, others: Sequence[str]) -> int:
     folder = Path(asked.report)
     report = ("--html", str(folder / "report.html"), "--csv", str(folder / "load"))
     if asked.host:
-        return await _locust(*_USUAL, *report, "--host", asked.host, *others)
-    async with serving(Where()) as server:
-        return await _locust(*_USUAL, *report, "--host", server.rest, *others)
+        status = await _locust(*_USUAL, *report, "--host", asked.host, *others)
+    else:
+        async with serving(Where()) as server:
+            status = await _locust(*_USUAL, *report, "--host", server.rest, *others)
+    if (folder / "report.html").exists():
+        print(f"load: the report is {folder / 'report.html'}", file=sys.stderr)
+    return status
 
 
 async def _locust(*flags: str) -> int:

@@ -112,6 +112,11 @@ def test_every_file_of_a_package_is_packaged() -> None:
     assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 
 
+def test_every_package_says_that_it_is_typed() -> None:
+    """Each package of ours has the mark by which type checkers look into it where it is installed."""
+    assert [name for name in ("engine", "service", "clients") if not (ROOT / name / "py.typed").exists()] == []
+
+
 def test_stale_generated_code_is_found(tmp_path: Path) -> None:
     """The check of proto/gen names each file that is missing, left over or different."""
     fresh, old = tmp_path / "fresh", tmp_path / "old"

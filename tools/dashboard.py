@@ -53,7 +53,7 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             "Calls that failed by our fault",
             "percentunit",
             "Of calls other than streams; one of a thousand is allowed.",
-            {"failed": f"{_rate(_CALLS, where=_FAULTS)} / {_rate(_CALLS, where=_UNARY)}"},
+            {"failed": f"({_rate(_CALLS, where=_FAULTS)} or vector(0)) / {_rate(_CALLS, where=_UNARY)}"},
         ),
         Panel(
             "Time to answer", "s", "Of calls other than streams.", _quantiles("rummyd_call_duration_seconds", "front")

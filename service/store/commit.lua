@@ -56,6 +56,7 @@ local coded = ARGV[17] == '1'
 if version == '0' then
   local holder = coded and redis.call('GET', KEYS[6])
   if holder and holder ~= ARGV[13] then return {'code_taken'} end
+  redis.call('HSET', KEYS[1], 'commit', ARGV[5])  -- refused where memory is full, as DEL is not, nor all that follows it
   redis.call('DEL', KEYS[2], KEYS[5])
 end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[10], ARGV[2] .. '-0', 'batch', ARGV[4])

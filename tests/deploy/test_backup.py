@@ -22,7 +22,7 @@ def backed_up(port: int, data: Path, backup: Path, lacking: Lacking) -> str:
     """What deploy/backup.sh says, of a Redis at this port with its files in `data`."""
     cli = shutil.which("valkey-cli") or shutil.which("redis-cli") or lacking("no redis-cli is here: no backup was made")
     done = subprocess.run(
-        ["/bin/sh", SCRIPT, data / "appendonlydir", backup, cli, "-p", str(port)],
+        [SCRIPT, data / "appendonlydir", backup, cli, "-p", str(port)],
         capture_output=True,
         text=True,
         check=False,
@@ -47,6 +47,7 @@ async def test_a_restored_backup_is_played_on(tmp_path: Path, lacking: Lacking) 
         said = await asyncio.to_thread(backed_up, port, live, restored / "appendonlydir", lacking)
         await playing
         assert "appendonly.aof.manifest" in said
+        assert [path for path in restored.rglob("*") if path.stat().st_mode & 0o077] == [], "others may read it"
         tokens = [player.token for player in match.players]
         with redis.Redis(port=port) as client:
             assert client.config_get("auto-aof-rewrite-percentage") == {"auto-aof-rewrite-percentage": "100"}

@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 
 from service.embedded import EmbeddedRedis
 from service.store import (
     Answered,
     Committed,
     Conflict,
+    Created,
     FeedLimits,
     Limits,
     Options,
@@ -20,6 +22,7 @@ from service.store import (
     StoreUnavailable,
     line,
 )
+from service.store.keys import PHASES
 from tests.service.store.proxy import Proxy
 from tests.service.store.tables import advanced, batch_of, committed, created, following, new_table
 
@@ -57,6 +60,26 @@ async def test_an_old_server_is_refused(tmp_path: Path) -> None:
     async with await asyncio.start_unix_server(serve, path):
         with pytest.raises(ServerTooOld, match=r"6\.2\.14"):
             await Store.connect(f"unix://{path}")
+
+
+async def test_nothing_is_written_where_memory_is_full(own_store: Store, embedded_redis: EmbeddedRedis) -> None:
+    """A server whose memory is full refuses new tables and commits, whole, and loses nothing."""
+    table, new = await created(own_store), new_table()
+    async with Redis.from_url(embedded_redis.url) as redis:
+        before = await redis.dbsize()
+        await redis.config_set("maxmemory", 1)
+        for write in (
+            own_store.create(new, batch_of(new)),
+            own_store.commit(following(table), batch_of(following(table))),
+        ):
+            with pytest.raises(StoreUnavailable):
+                await write
+        assert await redis.dbsize() == before
+        assert await own_store.census(table.updated_ms) == dict.fromkeys(PHASES, 0) | {"open": 1}
+        assert (await own_store.load(table.game)).table == table  # type: ignore[union-attr]
+        await redis.config_set("maxmemory", 0)
+    assert (await committed(own_store, following(table))).version == 2
+    assert isinstance(await own_store.create(new, batch_of(new)), Created)
 
 
 async def test_each_call_is_one_round_trip(far_store: Store, proxy: Proxy) -> None:

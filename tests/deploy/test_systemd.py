@@ -1,0 +1,46 @@
+"""The unit for a host under systemd: deploy/rummyd.service."""
+
+import configparser
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from service.settings import Settings
+from tests.conftest import Lacking
+
+ROOT = Path(__file__).parents[2]
+UNIT = ROOT / "deploy" / "rummyd.service"
+STREAMS_S = 2
+"""How long streams take to end, beside the grace that calls have."""
+
+
+def unit() -> configparser.ConfigParser:
+    """The unit, whose names are written in capitals and small letters."""
+    parser = configparser.ConfigParser(strict=True, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment]
+    parser.read_string(UNIT.read_text())
+    return parser
+
+
+def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, lacking: Lacking) -> None:
+    """To systemd there is nothing to remark on in the unit, but that the clone may be elsewhere."""
+    analyze = shutil.which("systemd-analyze") or lacking("no systemd-analyze is here: rummyd.service was not verified")
+    copy = tmp_path / UNIT.name
+    copy.write_text(UNIT.read_text().replace(unit()["Service"]["ExecStart"], sys.executable))
+    done = subprocess.run([analyze, "verify", "--man=no", copy], capture_output=True, text=True, check=False)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if UNIT.name in line]) == (0, [])
+
+
+def test_the_unit_lets_a_server_drain() -> None:
+    """The unit waits longer for the end of a server than that needs to drain."""
+    assert int(unit()["Service"]["TimeoutStopSec"]) > Settings().grace_seconds + STREAMS_S
+
+
+def test_the_guide_puts_things_where_the_unit_looks() -> None:
+    """The clone, its program and the settings are where docs/operations.md puts them."""
+    guide = (ROOT / "docs" / "operations.md").read_text()
+    service = unit()["Service"]
+    folder = service["ExecStart"].removesuffix("/.venv/bin/rummyd")
+    assert f"git clone … {folder} && cd {folder} && sudo make install" in guide
+    assert f"sudo tee {service['EnvironmentFile']}" in guide
