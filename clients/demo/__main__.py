@@ -13,6 +13,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
+try:
+    import httpx as _httpx  # noqa: F401  what the client over REST is made with
+except ImportError:
+    sys.exit("demo: the clients need what rummyd[client] brings: pip install 'rummyd[client]'")
+
 from clients.api import CallError
 from clients.demo.match import Options, play_match
 from clients.demo.rummyd import StartError
