@@ -50,7 +50,7 @@ def test_what_is_fine_passes(overlay: Path) -> None:
     ("manifest", "said"),
     [
         (FINE.replace("\ndata:", "\ndada:"), "dada"),
-        (FINE.replace("ConfigMap", "ConfigMop"), "kinds that Kubernetes does not know: ConfigMop"),
+        (FINE.replace("ConfigMap", "ConfigMop"), "kinds that nobody knows a schema of: ConfigMop"),
         (POD, "CKV_K8S"),
         ("kind: [", "kubectl kustomize"),
     ],
@@ -63,11 +63,16 @@ def test_what_is_wrong_is_found(overlay: Path, manifest: str, said: str) -> None
         list(deploy.manifests(overlay))
 
 
-def test_a_kind_without_a_schema_is_counted(overlay: Path) -> None:
-    """A kind that others add to Kubernetes passes, and is told as not validated."""
+@pytest.mark.parametrize(("field", "right"), [("hostnames", True), ("hostname", False)])
+def test_kinds_that_others_add_are_held_to_their_schemas(overlay: Path, field: str, right: bool) -> None:
+    """Kinds of the Gateway API and of the Prometheus Operator are known here, and a misspelt field of theirs is found."""
     route = FINE.replace("apiVersion: v1", "apiVersion: gateway.networking.k8s.io/v1").replace("ConfigMap", "HTTPRoute")
-    (overlay / "one.yaml").write_text(route)
-    assert list(deploy.manifests(overlay)) == ["no schema of HTTPRoute"]
+    (overlay / "one.yaml").write_text(route.replace("data:\n  key: value", f"spec:\n  {field}: [rummy.example.com]"))
+    if right:
+        assert list(deploy.manifests(overlay)) == []
+    else:
+        with pytest.raises(deploy.CheckFailed, match=r"HTTPRoute one: \$\.spec: .*'hostname' was unexpected"):
+            list(deploy.manifests(overlay))
 
 
 def test_what_is_lacking_is_told_and_does_not_fail(

