@@ -65,7 +65,7 @@ def test_what_is_wrong_is_found(overlay: Path, manifest: str, said: str) -> None
 
 @pytest.mark.parametrize(("field", "right"), [("hostnames", True), ("hostname", False)])
 def test_kinds_that_others_add_are_held_to_their_schemas(overlay: Path, field: str, right: bool) -> None:
-    """Kinds of the Gateway API and of the Prometheus Operator are known here, and a misspelt field of theirs is found."""
+    """Kinds of the Gateway API and of the Prometheus Operator are known, and a misspelt field of theirs is found."""
     route = FINE.replace("apiVersion: v1", "apiVersion: gateway.networking.k8s.io/v1").replace("ConfigMap", "HTTPRoute")
     (overlay / "one.yaml").write_text(route.replace("data:\n  key: value", f"spec:\n  {field}: [rummy.example.com]"))
     if right:
