@@ -5,7 +5,8 @@
     make load ARGS="--host http://HOST:8080"               a server that runs already
     make load ARGS="--processes 2"                         several processes; --master and --worker: several machines
 
-It ends with 1 where more requests failed than --max-fail-ratio (0.01) allows, or nobody acted.
+It ends with 1 where more requests failed than --max-fail-ratio (0.01) allows, or nobody acted. Ctrl-C ends a run early:
+what was found up to then is told, and judged.
 """
 
 import argparse
@@ -38,8 +39,11 @@ def main(flags: Sequence[str] | None = None) -> int:
         Path(asked.report).mkdir(parents=True, exist_ok=True)
     try:
         return asyncio.run(_run(asked, others))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # a second one
         return 128 + signal.SIGINT
+    except TimeoutError:
+        print(f"load: Locust did not end within {_END_S:.0f} s", file=sys.stderr)
+        return 1
     except (StartError, EmbeddedRedisError) as error:
         print(f"load: {error}", file=sys.stderr)
         return 1
@@ -67,8 +71,7 @@ async def _locust(*flags: str) -> int:
     try:
         return await process.wait()
     except asyncio.CancelledError:  # Ctrl-C is for Locust, too, which says what it has found
-        await asyncio.wait([asyncio.create_task(process.wait())], timeout=_END_S)
-        raise
+        return await asyncio.wait_for(process.wait(), _END_S)
     finally:
         if process.returncode is None:
             process.kill()

@@ -27,8 +27,10 @@ from tests import servers
 NAME = "rummyd"
 """The name by which the Sentinels know the master."""
 DOWN_MS = 500
-"""A master that is silent for so long is given up."""
-SETTLE_S = 30.0
+"""A master that is silent for so long is given up, once one has been killed here."""
+PATIENCE_MS = 60_000
+"""As `DOWN_MS`, as long as none has been: a machine that is busy with something else makes no master fail over."""
+SETTLE_S = 60.0
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Servers:
         port = self.masters()[0]
         self.dead.append(self.nodes[port])
         self.nodes[port].kill()
+        self._give_up_after(DOWN_MS)
 
     def heal(self) -> None:
         """Waits until a replica has taken the place, starts again what was killed, and waits until all are in step.
@@ -51,6 +54,7 @@ class Servers:
         A master that comes back earlier, without its data, would be a master still, and its replicas would follow.
         """
         _until("a replica has taken the place of the master", self._taken_over)
+        self._give_up_after(PATIENCE_MS)
         for node in self.dead:
             node.start()
         self.dead.clear()
@@ -91,6 +95,10 @@ class Servers:
         """The ports of the masters that live."""
         return [port for port in self.nodes if self._role(port)["role"] == "master"]
 
+    def _give_up_after(self, silent_ms: int) -> None:
+        """From now on a master is given up when it has been silent for so long."""
+        raise NotImplementedError
+
     def _in_step(self) -> bool:
         roles = [self._role(port) for port in self.nodes]
         replicas = [role for role in roles if role["role"] == "slave"]
@@ -121,6 +129,10 @@ class Trio(Servers):
         agreed = all(self._named_by(port) == named for port in self.sentinels)
         return agreed and self.nodes[named] not in self.dead and self._role(named)["role"] == "master"
 
+    def _give_up_after(self, silent_ms: int) -> None:
+        for port in self.sentinels:
+            _ask(port, "SENTINEL", "SET", NAME, "down-after-milliseconds", silent_ms)
+
     def _replicas(self) -> int:
         return 2
 
@@ -149,6 +161,11 @@ class Six(Servers):
 
     def _taken_over(self) -> bool:
         return len(self.masters()) == 3
+
+    def _give_up_after(self, silent_ms: int) -> None:
+        for port, node in self.nodes.items():
+            if node.running:
+                _ask(port, "CONFIG", "SET", "cluster-node-timeout", silent_ms)
 
     def _replicas(self) -> int:
         return 3
@@ -181,7 +198,7 @@ def cluster_of_six() -> Iterator[Six]:
         nodes = {}
         for port in ports:
             options = ["--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes"]
-            options += ["--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0"]
+            options += ["--cluster-node-timeout", str(PATIENCE_MS), "--repl-diskless-sync-delay", "0"]
             nodes[port] = stack.enter_context(EmbeddedRedis(options=options))
         servers.join(ports[:3])
         for port, master in zip(ports[3:], ports[:3], strict=True):
@@ -199,7 +216,7 @@ def _sentinel(port: int, master: int) -> Iterator[None]:
     config = folder / "sentinel.conf"
     config.write_text(
         f"port {port}\nbind 127.0.0.1\ndir {folder}\nunixsocket {folder}/redis.sock\nlogfile {folder}/redis.log\n"
-        f"sentinel monitor {NAME} 127.0.0.1 {master} 2\nsentinel down-after-milliseconds {NAME} {DOWN_MS}\n"
+        f"sentinel monitor {NAME} 127.0.0.1 {master} 2\nsentinel down-after-milliseconds {NAME} {PATIENCE_MS}\n"
         f"sentinel failover-timeout {NAME} 3000\nsentinel parallel-syncs {NAME} 2\n"
     )
     server = _Server([str(_binary()), str(config), "--sentinel"], folder, None)

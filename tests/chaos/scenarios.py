@@ -20,7 +20,7 @@ from service.store.keys import Keys
 from tests import servers
 from tests.chaos.check import Truth, faults, lost, misled
 from tests.chaos.fleet import Fleet, fleet
-from tests.chaos.load import Hand, play_table
+from tests.chaos.load import PATIENCE_S, Hand, play_table
 from tests.chaos.record import TableRecord, Watched
 from tests.e2e.players import game_of
 from tests.replicated import Servers, cluster_of_six, sentinel_trio
@@ -170,7 +170,7 @@ async def stale_failover(folder: Path, scale: Scale, replicas: int) -> Figures:
                 hands = [await _watched_table(ours, number, figures, watching) for number in range(scale.tables)]
                 await asyncio.to_thread(redis.kill_replicas)
                 for hand in hands:
-                    await hand.act_some(4, patience_s=0.5)
+                    await hand.act_some(4, patience_s=0.5 if replicas else PATIENCE_S)
                 await asyncio.gather(*(hand.told() for hand in hands))
                 figures.broken["masters killed"] = 1
                 await asyncio.to_thread(redis.fall_back)

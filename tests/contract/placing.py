@@ -55,7 +55,7 @@ class Tables:
         joins = 1 if state == "open" else 2
         tokens = [self._post(f"{name}:join", {"displayName": "Ann"})["token"] for _ in range(joins)]
         if state == "abandoned":
-            for token in tokens:
+            for token in reversed(tokens):  # who is on turn last: before that his bot could end the match
                 self._post(f"{name}:leave", {}, token)
         for token in tokens if state in {"finished", "closed"} else ():
             hand = self._post(f"{name}:act", {"actions": [{"draw": {}}]}, token)["view"]["hand"]
