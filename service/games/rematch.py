@@ -14,7 +14,7 @@ from service.games.errors import GameError, GameReason
 from service.games.opening import ID_LENGTH, Wanted, put_up
 from service.games.retries import request_of
 from service.games.seats import Joined, free_seats, must_be_open, seated
-from service.games.tokens import has_seat, hash_of, new_token, seat_of
+from service.games.tokens import hash_of, new_token, seat_of
 from service.store.table import Phase, Seat, Table
 
 __all__ = ["rematch", "rematch_of"]
@@ -27,8 +27,10 @@ async def rematch(desk: Desk, game: str, token: str | None, *, entropy: str = ""
 
     That table has the same rules, seats, limit and say on spectators, bots where they were, and is private. The seat
     has the same number, if no stranger who was told the code has it; else the lowest free one. A seat that is there
-    already is answered with its place and token again, whatever the request id. The match starts when the last seat is
-    taken. Raises TOKEN_REQUIRED, TOKEN_INVALID, GAME_NOT_OVER, and GAME_NOT_OPEN where it has begun without him.
+    already is answered with its place and token again, whatever the request id; one that was left there since may be
+    taken again by a new call, with a new token. The match starts when the last seat is taken. Raises TOKEN_REQUIRED,
+    TOKEN_INVALID (also for a retry, once the place was left), GAME_NOT_OVER, and GAME_NOT_OPEN where it has begun
+    without him.
     """
     old = await load(desk, game)
     number = seat_of(old, token)
@@ -39,22 +41,26 @@ async def rematch(desk: Desk, game: str, token: str | None, *, entropy: str = ""
     await put_up(desk, new, _wanted(old), seats=[_kept(seat) for seat in old.seats])
 
     def decide(table: Table) -> Decision:
-        place = new_token(table.secret, _salt(number))
-        if has_seat(table, place):
+        if _place(table, number):
             raise Moot
         must_be_open(table)
         free = free_seats(table)
         taken = number if number in free else free[0]
+        since = table.version + 1
+        token_hash = hash_of(_token(table, number, since))
         name = old.seats[number].display_name
-        player = Seat(taken=True, display_name=name, token_hash=hash_of(place), entropy=entropy)
+        player = Seat(taken=True, display_name=name, token_hash=token_hash, entropy=entropy, since=since)
         return Decision(taken, seated(desk, table, taken, player))
 
     try:
         table = (await change(desk, new, request_of(f"rematch {number}", request_id, entropy), decide)).table
     except Moot:
         table = await load(desk, new)
-    place = new_token(table.secret, _salt(number))
-    return Joined(seat_of(table, place), place, table)
+    place = _place(table, number)
+    if place is None:
+        text = "the seat that this call took at the next table was left since; call again with a new request id"
+        raise GameError(GameReason.TOKEN_INVALID, text)
+    return Joined(*place, table)
 
 
 async def rematch_of(desk: Desk, table: Table, viewer: int | None) -> str:
@@ -69,9 +75,21 @@ def _next_id(old: Table) -> str:
     return b32encode(hmac.digest(old.secret, b"rematch", "sha256")).decode().lower()[:ID_LENGTH]
 
 
-def _salt(number: int) -> str:
-    """What a place's token is derived from, beside the table's secret: no UUID, so that no join can ask for it."""
-    return f"rematch:{number}"
+def _place(table: Table, number: int) -> tuple[int, str] | None:
+    """The seat that the player of this former seat has at the next table, and its token; None: he is not there."""
+    for taken, seat in enumerate(table.seats):
+        token = _token(table, number, seat.since)
+        if seat.token_hash == hash_of(token):
+            return taken, token
+    return None
+
+
+def _token(table: Table, number: int, since: int) -> str:
+    """The token of the place of this former seat, taken with that version: who leaves and comes again gets another.
+
+    What it is derived from, beside the table's secret, is no UUID, so that no join can ask for it.
+    """
+    return new_token(table.secret, f"rematch:{number}:{since}")
 
 
 def _wanted(old: Table) -> Wanted:

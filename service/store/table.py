@@ -33,7 +33,7 @@ __all__ = [
     "differ",
 ]
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """The form of the records below. Fields are added at the end only, with a default, and the number goes up each time."""
 
 
@@ -64,6 +64,8 @@ class Seat(msgspec.Struct, frozen=True, array_like=True):
     """What is left of its time bank."""
     misses: int = 0
     """The turns on end in which its player ran out of time."""
+    since: int = 0
+    """The version with which its player sat down, by a rematch; 0: otherwise."""
 
     @property
     def present(self) -> bool:

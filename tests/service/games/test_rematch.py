@@ -183,22 +183,29 @@ async def test_a_stranger_who_was_told_the_code_may_sit_down(desk: Desk) -> None
 
 
 async def test_who_leaves_the_next_table_may_come_back_by_another_call(desk: Desk) -> None:
-    """A retry of the call that took the seat takes it no more when it was left; a new call does."""
+    """A retry of the call that took the seat takes it no more when it was left; a new call does, with a new token: the
+    one that was revoked stays so.
+    """
     match, request_id = await finished(desk), new_request_id()
     first = await again(desk, match, 1, request_id=request_id)
     await leave(desk, first.table.game, first.token, request_id="")
     with refused(GameReason.TOKEN_INVALID):
         await again(desk, match, 1, request_id=request_id)
-    assert (await again(desk, match, 1, request_id=new_request_id())).seat == 1
+    second = await again(desk, match, 1, request_id=new_request_id())
+    assert (second.seat, second.token) == (1, (await again(desk, match, 1)).token)
+    assert second.token != first.token
+    with refused(GameReason.TOKEN_INVALID):
+        await leave(desk, first.table.game, first.token, request_id="")
 
 
 async def test_a_join_cannot_ask_for_the_token_of_a_rematch(desk: Desk) -> None:
     """Tokens of places that are kept for the seats of the old match cannot be had by any join's request id."""
     match = await finished(desk)
     first = await again(desk, match, 1)
-    for request_id in ("rematch:1", "rematch 1"):
+    since = first.table.version
+    for request_id in (f"rematch:1:{since}", f"rematch 1:{since}"):
         taken = await join(desk, first.table.game, display_name="Eve", seat=None, request_id=request_id)
-        assert (taken.token == first.token) == (request_id == "rematch:1"), "which no UUID is"
+        assert (taken.token == first.token) == (request_id == f"rematch:1:{since}"), "which no UUID is"
         await leave(desk, first.table.game, taken.token, request_id="")
 
 
