@@ -237,7 +237,7 @@ class GameServiceServicer:
 
         It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
         unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-        StartGame without those who have not. Who has come is answered with his seat and token again.
+        StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
         FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -100,7 +100,7 @@ class GameServiceStub:
 
     It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
     unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-    StartGame without those who have not. Who has come is answered with his seat and token again.
+    StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
     FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
     """
     StartGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]
@@ -212,7 +212,7 @@ class GameServiceAsyncStub(GameServiceStub):
 
     It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
     unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-    StartGame without those who have not. Who has come is answered with his seat and token again.
+    StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
     FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
     """
     StartGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]  # type: ignore[assignment]
@@ -381,7 +381,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
 
         It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
         unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-        StartGame without those who have not. Who has come is answered with his seat and token again.
+        StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
         FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
         """
 
