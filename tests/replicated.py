@@ -222,6 +222,7 @@ def _sentinel(port: int, master: int) -> Iterator[None]:
     server = _Server([str(_binary()), str(config), "--sentinel"], folder, None)
     try:
         server.wait_until_it_answers()
+        _ask(port, "SENTINEL", "DEBUG", "INFO-PERIOD", 500, "PUBLISH-PERIOD", 500)  # else it learns of things in 10 s
         yield
     finally:
         server.kill()
