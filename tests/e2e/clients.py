@@ -262,7 +262,7 @@ class GrpcClient(Client):
         """Without `read_ahead` nothing is taken from the network before it is asked for."""
         super().__init__(server, token)
         # No pool shared with other channels, and a server that comes back is found again soon.
-        backoff = [(f"grpc.{which}_reconnect_backoff_ms", 100) for which in ("initial", "min", "max")]
+        backoff = [(f"grpc.{which}_reconnect_backoff_ms", 100) for which in ("initial", "max")]
         options = [("grpc.use_local_subchannel_pool", 1), *backoff]
         if not read_ahead:
             options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1)]
