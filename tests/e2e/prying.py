@@ -66,7 +66,7 @@ class Party:
                 view = await self._move(view)
             pries = (self._pry(client, view.version) for client in [*self.match.players, *self.strangers])
             await asyncio.gather(*pries)
-            await self._wake_or_leave()
+            await self._leave()
 
     async def _move(self, view: View) -> View:
         """Has the seat to move act, or waits until it was played for."""
@@ -80,19 +80,19 @@ class Party:
         elif view.HasField("turn"):
             await first.events(self.match.name, after=view.version, wait_s=1)
         game = await first.get(self.match.name)
+        if game.seats[SLEEPER].state == Game.Seat.STATE_AWAY:
+            self.awake.add(SLEEPER)  # his turn has timed out
         for seat in self.awake:
             # Where all are away the table would wait for one of them.
             if game.view.HasField("turn") and game.seats[seat].state == Game.Seat.STATE_AWAY:
                 game = await self.match.players[seat].resume(self.match.name)
         return (await first.get(self.match.name)).view
 
-    async def _wake_or_leave(self) -> None:
-        """Has the sleeper come back after the turn that he has missed, and leave the next time."""
+    async def _leave(self) -> None:
+        """Has the sleeper leave, once he has come back."""
         name, sleeper = self.match.name, self.match.players[SLEEPER]
         game = await self.match.players[0].get(name)
-        if game.state != Game.STATE_PLAYING or game.seats[SLEEPER].state == Game.Seat.STATE_LEFT:
-            return
-        if SLEEPER in self.awake:
+        if SLEEPER in self.awake and game.state == Game.STATE_PLAYING:
             self.awake.remove(SLEEPER)
             await sleeper.leave(name)
             await self._pry(sleeper, 2)  # with a token that was revoked
@@ -100,9 +100,6 @@ class Party:
                 await self.watchers.pop(SLEEPER).ended()
             sleeper.token = None
             await self.watch(sleeper)
-        elif game.seats[SLEEPER].state == Game.Seat.STATE_AWAY:
-            await sleeper.resume(name)
-            self.awake.add(SLEEPER)
 
     async def _pry(self, client: Client, version: int) -> None:
         name, playing = self.match.name, client in self.match.players and client.token is not None

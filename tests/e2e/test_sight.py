@@ -1,8 +1,8 @@
 """What looks for secrets in what was heard does find them: a server that tells too much is caught, by each front."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
@@ -26,31 +26,13 @@ from engine.notation import write_cards
 from engine.view import redact
 from service.api.calls import Caller, Calls
 from service.games import seen
-from service.server import running
-from service.settings import read
 from service.store import Store
 from tests.e2e.clients import Client, Heard
+from tests.e2e.here import served
 from tests.e2e.players import DRAW, Match, Watcher, client_of, game_of, watching
 from tests.e2e.sight import Sight
 
 PEEPING: ContextVar[bool] = ContextVar("PEEPING", default=False)
-
-
-@dataclass
-class Here:
-    """Where a server of this process listens."""
-
-    grpc: str
-    rest: str
-
-
-@asynccontextmanager
-async def served(redis_url: str) -> AsyncIterator[Here]:
-    """A server of this process."""
-    flags = ["--grace-seconds=0", *(f"--{front}-port=0" for front in ("grpc", "rest", "metrics"))]
-    async with running(read(["--redis-url", redis_url, *flags], {})) as server:
-        at = server.addresses
-        yield Here(f"{at.grpc[0]}:{at.grpc[1]}", f"http://{at.rest[0]}:{at.rest[1]}")
 
 
 @dataclass
@@ -76,7 +58,7 @@ async def played(redis_url: str) -> Told:
     async with AsyncExitStack() as stack:
         here = await stack.enter_async_context(served(redis_url))
         clients = [await stack.enter_async_context(client_of(here, front)) for front in ("grpc", "rest") * 3]
-        name = (await clients[0].create(game_of(2, deals=2, roundLimit=4))).name
+        name = (await clients[0].create(game_of(2, deals=2, roundLimit=4, discardDraw="DISCARD_DRAW_NONE"))).name
         for player in clients[:2]:
             await player.join(name)
         tokens = [str(player.token) for player in clients[:2]]
@@ -216,8 +198,9 @@ WAYS: dict[str, Callable[[Case], Heard]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_of_telling_too_much_is_found(case: Case, way: str) -> None:
     """A card or a seed in any place that must not have it is found, be it only one, and nothing else is."""
-    assert case.sight.too_much([case.heard(case.game, pb.GetGameRequest())]) == []
-    assert len(case.sight.too_much([WAYS[way](case)])) == 1
+    look = case.heard(case.game, pb.GetGameRequest())
+    assert case.sight.too_much([look, look]) == []
+    assert len(case.sight.too_much([look, WAYS[way](case), look])) == 1
 
 
 def test_who_has_left_may_see_no_hand(case: Case) -> None:
