@@ -123,7 +123,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port, tls)
         stack.push_async_callback(grpc.stop, 0)
 
-        ready = Readiness(store.ping, grpc.tell)
+        ready = Readiness(store.lost_shards, grpc.tell)
         await ready.refresh()
         pulse = _background(stack, "the pulse", ready.keep())
         rest = _rest(settings, calls, ready, tls, shared=shared)

@@ -121,7 +121,9 @@ _store_seconds: Final = Histogram(
 _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store that raised an error.", ("operation",))
 
 ready: Final = Gauge(
-    "rummyd_ready", "1 while the server takes new calls and its store answers, else 0.", multiprocess_mode="livemin"
+    "rummyd_ready",
+    "1 while the server takes new calls and its store commits, else 0.",
+    multiprocess_mode="livemin",
 )
 loop_lag_seconds: Final = Histogram(
     "rummyd_loop_lag_seconds", "How much later than asked for the event loop went on, twice a second.", buckets=_SECONDS
