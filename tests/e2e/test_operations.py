@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from urllib.parse import urljoin
 
+import grpc
 import httpx
 import pytest
 from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.game_service_pb2_grpc import GameServiceStub
 
 from service.embedded import EmbeddedRedis
 from tests import servers
@@ -233,6 +235,16 @@ async def test_not_ready_where_the_cluster_has_given_up(start: Start) -> None:
         async with client_of(server, "rest") as client:
             with pytest.raises(Failure):
                 await client.create(game_of(2))
+
+
+async def test_connections_do_not_get_older_than_they_may(start: Start) -> None:
+    """A client of gRPC is told to leave a connection that is as old as the setting allows; its calls do not notice."""
+    server = start("--grpc-connection-age-seconds", "1")
+    async with asyncio.timeout(LONGEST_S), grpc.aio.insecure_channel(server.grpc) as channel:
+        stub = GameServiceStub(channel)
+        for _ in range(3):
+            await stub.ListGames(pb.ListGamesRequest())
+            await channel.wait_for_state_change(grpc.ChannelConnectivity.READY)
 
 
 async def test_the_docs_need_no_other_server(rummyd: Rummyd) -> None:
