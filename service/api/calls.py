@@ -99,6 +99,8 @@ class Calls:
             raise draining()
         self._door.admit(method, caller)
         _check(request)
+        if (name := getattr(request, "name", "")).startswith("games/"):
+            account.note(game=name)
 
 
 def _check(request: Message) -> None:

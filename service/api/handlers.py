@@ -85,7 +85,7 @@ class GameHandlers:
     async def find_game(self, request: pb.FindGameRequest, _caller: Caller) -> Game:
         """Finds a private table by its code."""
         seen = await read.find(self._desk, request.code)
-        note(game=f"games/{seen.game}")
+        note(game=f"games/{seen.game}", version=seen.version)
         return game_to(seen)
 
     async def list_games(self, request: pb.ListGamesRequest, _caller: Caller) -> pb.ListGamesResponse:
@@ -129,13 +129,11 @@ class GameHandlers:
             seat=request.seat if request.HasField("seat") else None,
             request_id=request.request_id,
         )
-        note(seat=seen.viewer, version=seen.version)
         return game_to(seen)
 
     async def resume_seat(self, request: pb.ResumeSeatRequest, caller: Caller) -> Game:
         """Gives a seat back to its player."""
         seen = await seats.resume(self._desk, _game(request.name), caller.token, request_id=request.request_id)
-        note(seat=seen.viewer, version=seen.version)
         return game_to(seen)
 
     async def leave_game(self, request: pb.LeaveGameRequest, caller: Caller) -> Game:
@@ -158,7 +156,6 @@ class GameHandlers:
     async def start_game(self, request: pb.StartGameRequest, caller: Caller) -> Game:
         """Starts the match."""
         started = await seats.start(self._desk, _game(request.name), caller.token, request_id=request.request_id)
-        note(seat=started.viewer, version=started.version)
         return game_to(started)
 
     async def act(self, request: pb.ActRequest, caller: Caller) -> pb.ActResponse:
@@ -207,6 +204,7 @@ class GameHandlers:
         )
         async with aclosing(seen):
             async for item in seen:
+                note(version=item.version)
                 match item:
                     case SeenTable():
                         yield pb.ObserveResponse(snapshot=game_to(item), mark=item.mark.hex())
@@ -248,7 +246,6 @@ class GameHandlers:
 
 def _game(name: str) -> str:
     """The game's id, out of its checked resource name."""
-    note(game=name)
     return name.removeprefix("games/")
 
 

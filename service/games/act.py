@@ -75,7 +75,7 @@ async def act(
         raise
     _count(changed.table, "accepted")
     seat = seat_of(changed.table, token)
-    note(seat=seat, version=changed.version)
+    note(version=changed.version)
     events = see_events(changed.batch.events, seat) if changed.batch else ()
     return Acted(changed.version, events, see(desk, changed.table, seat))
 
@@ -104,7 +104,6 @@ async def list_legal(
     """
     table = await load(desk, game)
     seat = seat_of(table, token)
-    note(seat=seat, version=table.version)
     _must_be_at(table, at_version)
     if table.match is None or table.phase is not Phase.PLAYING:
         return LegalActions(table.version, (), more=False)
@@ -115,7 +114,6 @@ async def list_legal(
 def _ready(table: Table, token: str | None, expected_version: int | None) -> tuple[int, State]:
     """The seat that acts, and the match."""
     seat = seat_of(table, token)
-    note(seat=seat, version=table.version)
     _must_be_at(table, expected_version)
     if table.match is None:
         raise GameError(GameReason.GAME_NOT_STARTED, "the match has not begun: the table waits for players")

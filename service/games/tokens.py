@@ -3,6 +3,8 @@
 A token is derived from the table's secret and the join's request id, so that a retried join gives the same token though
 only its hash is stored. Without the secret it cannot be guessed; without the request id (a random UUID) it cannot be
 asked for.
+
+Whose a token is, and at which version, is what the line of the call tells that showed it.
 """
 
 import hashlib
@@ -11,6 +13,7 @@ from base64 import urlsafe_b64encode
 from typing import Final
 
 from service.games.errors import GameError, GameReason
+from service.observability.calls import note
 from service.store.table import Table
 
 __all__ = ["hash_of", "new_token", "onlooker_of", "seat_of", "viewer_of"]
@@ -52,10 +55,12 @@ def onlooker_of(table: Table, token: str | None) -> int | None:
 
 def viewer_of(table: Table, token: str | None) -> int | None:
     """The seat that the token belongs to; None (a spectator) without one. Raises TOKEN_INVALID for any other."""
+    note(version=table.version)
     if token is None:
         return None
     digest = hash_of(token)
     for number, seat in enumerate(table.seats):
         if hmac.compare_digest(seat.token_hash, digest):
+            note(seat=number)
             return number
     raise GameError(GameReason.TOKEN_INVALID, "the token is none of this table's, or was revoked")

@@ -3,12 +3,13 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
 from google.protobuf.message import Message
+from prometheus_client import REGISTRY
 from rummy.v1 import action_pb2, game_service_pb2
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.game_pb2 import Game
@@ -489,6 +490,59 @@ async def test_a_call_is_logged_with_game_seat_and_version(api: Api) -> None:
     told = [(line["game"], line["seat"], line["version"], line.get("reason")) for line in logs]
     assert told == [(name, 0, 4, None), (name, 1, 4, "NOT_YOUR_TURN"), (name, 0, 4, None)]
     assert not any(token in repr(logs) for token in tokens)
+
+
+async def test_whoever_asks_about_a_table_is_logged(api: Api) -> None:
+    """The line of every call about a table has its version, and the seat whose token it shows, refused or not."""
+    game = await api.game(pb.CreateGameRequest(game=Game(seat_count=3, visibility=Game.VISIBILITY_PRIVATE)))
+    name, token = game.name, (await api.join(game.name)).token
+    asked = [
+        (pb.GetGameRequest(name=name), token, 0),
+        (pb.GetGameRequest(name=name), None, None),
+        (pb.FindGameRequest(code=game.join_code), None, None),
+        (pb.ListEventsRequest(name=name), token, 0),
+        (pb.ListEventsRequest(name=name, after=1), None, None),
+        (pb.ListLegalActionsRequest(name=name), token, 0),
+        (pb.ActRequest(name=name, actions=[DRAW]), token, 0),
+        (pb.ActRequest(name=name, actions=[DRAW], validate_only=True), token, 0),
+        (pb.ResumeSeatRequest(name=name), token, 0),
+        (pb.StartGameRequest(name=name), token, 0),
+        (pb.GetReplayRequest(name=name), token, 0),
+        (pb.RematchRequest(name=name), token, 0),
+        (pb.AddBotRequest(name=name, seat=0), token, 0),
+    ]
+    for request, shown, seat in asked:
+        with capture_logs() as logs, suppress(ApiError):
+            await api.ask(request, shown)
+        told = [(line["game"], line["version"], line.get("seat")) for line in logs]
+        assert told == [(name, 2, seat)], request
+    watching = api.calls.stream(METHODS["Observe"], pb.ObserveRequest(name=name), Caller(token, "the-call", "test"))
+    with capture_logs() as logs:
+        async with aclosing(watching) as stream:
+            await anext(stream)
+            other = (await api.join(name)).token
+            await api.ask(pb.LeaveGameRequest(name=name), other)
+            await anext(stream)
+    told = [(line["method"].rpartition(".")[2], line["version"], line["seat"]) for line in logs]
+    assert told == [("JoinGame", 3, 1), ("LeaveGame", 4, 1), ("Observe", 3, 0)]
+
+
+async def test_a_poller_is_no_slow_call(api: Api) -> None:
+    """What a call waits for news is left out of the time that it takes to answer."""
+    name = (await api.game(pb.CreateGameRequest(game=Game(seat_count=2)))).name
+    labels = {"method": METHODS["ListEvents"].full_name, "front": "test"}
+
+    def took() -> float:
+        return REGISTRY.get_sample_value("rummyd_call_duration_seconds_sum", labels) or 0.0
+
+    before = took()
+    request = pb.ListEventsRequest(name=name, after=1)
+    request.wait.FromMilliseconds(500)
+    with capture_logs() as logs:
+        await api.ask(request)
+    (line,) = logs
+    assert line["waited_ms"] >= 490
+    assert took() - before == pytest.approx((line["duration_ms"] - line["waited_ms"]) / 1000, abs=0.001)
 
 
 @pytest.mark.parametrize(
