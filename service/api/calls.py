@@ -18,6 +18,7 @@ from service.api.callers import Caller
 from service.api.door import Door
 from service.api.errors import Violation, answer_to, draining, invalid
 from service.observability import calls as account
+from service.store.errors import StoreUnavailable
 
 __all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler"]
 
@@ -137,7 +138,7 @@ def _accounted(method: MethodDescriptor, caller: Caller) -> Iterator[None]:
             yield
         except Exception as error:
             answer = answer_to(error, caller.call_id)
-            call.failed(answer.code_name, answer.reason)
+            call.failed(answer.code_name, answer.reason, str(error) if isinstance(error, StoreUnavailable) else None)
             if answer.reason == "INTERNAL":
                 _log.exception("call_crashed")
             if answer is error:

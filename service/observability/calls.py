@@ -46,14 +46,18 @@ class CallRecord:
     """The name of the key, never the key."""
     trace_id: str | None = None
     """Of the trace that the call is a part of, 32 hex digits, if there is one."""
+    why: str | None = None
+    """What lies behind the reason, for the operator alone."""
+    waited_s: float = 0.0
+    """How much of its time the call has waited for something to happen that its caller wants to hear of."""
 
-    def failed(self, code: str, reason: str) -> None:
+    def failed(self, code: str, reason: str, why: str | None = None) -> None:
         """Says that the call ends with an error."""
-        self.code, self.reason = code, reason
+        self.code, self.reason, self.why = code, reason, why
 
     def known(self) -> dict[str, str | int]:
         """What is known of it beyond what every call has."""
-        names = ("api_key", "game", "seat", "version", "reason", "limit")
+        names = ("api_key", "game", "seat", "version", "reason", "why", "limit")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -80,7 +84,7 @@ def recorded(
         ):
             yield record
     except (asyncio.CancelledError, GeneratorExit):
-        record.code, record.reason = "CANCELLED", None
+        record.code, record.reason, record.why = "CANCELLED", None, None
         raise
     except BaseException:
         if record.code == "OK":

@@ -19,7 +19,15 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import MaxConnectionsError, MovedError, NoScriptError, RedisClusterException, RedisError
+from redis.exceptions import (
+    MaxConnectionsError,
+    MovedError,
+    NoScriptError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import TimeoutError as TimedOut
 
 from service.observability import metrics
 from service.store.errors import BadAddress, StoreUnavailable
@@ -90,7 +98,7 @@ class Link:
                     await self._find_anew()
                     return await self._sent(send)
             except FAULTS as error:
-                raise StoreUnavailable(f"Redis: {str(error) or type(error).__name__}") from error
+                raise StoreUnavailable(f"Redis: {_said(error)}") from error
 
     async def run(self, operation: str, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
         """What a script answers, once as many replicas as the limits ask for have what it wrote; see `call`.
@@ -198,7 +206,7 @@ class ClusterLink(Link):
         try:
             await self._cluster.nodes_manager.initialize()
         except FAULTS as error:
-            raise StoreUnavailable(f"Redis: {error}") from error
+            raise StoreUnavailable(f"Redis: {_said(error)}") from error
 
     async def close(self) -> None:
         """Close all connections of the client, which by itself closes none while it is to learn the cluster anew."""
@@ -237,7 +245,7 @@ class ClusterLink(Link):
         try:
             node: ClusterNode | None = self._cluster.get_node_from_key(key)
         except FAULTS as error:
-            raise StoreUnavailable(f"Redis: {error}") from error
+            raise StoreUnavailable(f"Redis: {_said(error)}") from error
         if node is None:
             raise StoreUnavailable("Redis: no node serves the slot")
         return node
@@ -261,6 +269,18 @@ def _pool_options(limits: Limits) -> _PoolOptions:
         "retry": _never(),
         "protocol": 2,
     }
+
+
+def _said(error: Exception) -> str:
+    """What is told of an error, in a line of at most 200 characters.
+
+    It goes into the log, and nothing of what was sent or stored may: neither the words of a command, which Redis
+    repeats where it does not know it and redis-py where it fails in a pipeline, nor an answer that cannot be read.
+    """
+    if not isinstance(error, (ConnectionLost, TimedOut, ResponseError, RedisClusterException, OSError)):
+        return type(error).__name__
+    text = str(error).rpartition(" of pipeline caused error: ")[2]
+    return text.partition(", with args")[0].partition("\n")[0][:200] or type(error).__name__
 
 
 def _never() -> Retry:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ClusterDownError, InvalidResponse, RedisClusterException, ResponseError
 
 from service.embedded import EmbeddedRedis
 from service.store import (
@@ -72,7 +73,7 @@ async def test_nothing_is_written_where_memory_is_full(own_store: Store, embedde
             own_store.create(new, batch_of(new)),
             own_store.commit(following(table), batch_of(following(table))),
         ):
-            with pytest.raises(StoreUnavailable):
+            with pytest.raises(StoreUnavailable, match="maxmemory"):
                 await write
         assert await redis.dbsize() == before
         assert await own_store.census(table.updated_ms) == dict.fromkeys(PHASES, 0) | {"open": 1}
@@ -80,6 +81,33 @@ async def test_nothing_is_written_where_memory_is_full(own_store: Store, embedde
         await redis.config_set("maxmemory", 0)
     assert (await committed(own_store, following(table))).version == 2
     assert isinstance(await own_store.create(new, batch_of(new)), Created)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ResponseError("OOM command not allowed when used memory > 'maxmemory'."), "OOM command not allowed"),
+        (ResponseError("NOREPLICAS Not enough good replicas to write."), "NOREPLICAS Not enough good replicas"),
+        (ClusterDownError("CLUSTERDOWN The cluster is down"), "CLUSTERDOWN The cluster is down"),
+        (ResponseError("ERR unknown command 'X', with args beginning with: 's3cret' "), "unknown command 'X'"),
+        (ResponseError("Command # 1 (GET s3cret\ns3cret) of pipeline caused error: LOADING it"), "LOADING it"),
+        (RedisClusterException("No way to dispatch this command.\nCommand: s3cret"), "No way to dispatch"),
+        (InvalidResponse("Protocol Error: b's3cret'"), "InvalidResponse"),
+        (ResponseError("x" * 201 + "s3cret"), "x" * 200),
+        (TimeoutError(), "TimeoutError"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_what_went_wrong_is_told_without_what_was_sent(own_store: Store, error: Exception, said: str) -> None:
+    """A store that cannot be had says why in the words of Redis, and repeats nothing that was sent or stored."""
+
+    async def send() -> None:
+        raise error
+
+    with pytest.raises(StoreUnavailable) as told:
+        await own_store._link.call("test", send)
+    assert said in str(told.value)
+    assert "s3cret" not in str(told.value)
 
 
 async def test_each_call_is_one_round_trip(far_store: Store, proxy: Proxy) -> None:
