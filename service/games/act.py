@@ -73,7 +73,7 @@ async def act(
     except (GameError, Refused) as error:
         _count(desk.hints.get(game), error.reason)
         raise
-    _count(changed.table, "accepted")
+    _count(changed.table, "repeated" if changed.repeated else "accepted")
     seat = seat_of(changed.table, token)
     note(version=changed.version)
     events = see_events(changed.batch.events, seat) if changed.batch else ()

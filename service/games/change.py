@@ -42,7 +42,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A change that is written, by this call or by the first with its request id.
+    """A change that is written, by this call or, `repeated` by it, by the first with its request id.
 
     `table` is the newest one, at or after `version`; `batch` is what the change did (None: it is no longer kept).
     """
@@ -50,6 +50,7 @@ class Changed:
     version: int
     table: Table
     batch: Batch | None
+    repeated: bool = False
 
 
 async def load(desk: Desk, game: str) -> Table:
@@ -121,7 +122,7 @@ async def _replayed(desk: Desk, answered: Answered, newest: Table) -> Changed:
     desk.hints.put(newest)
     if not answered.same_payload:
         raise reused()
-    return Changed(answered.version, newest, await desk.store.batch(newest.game, answered.version))
+    return Changed(answered.version, newest, await desk.store.batch(newest.game, answered.version), repeated=True)
 
 
 def _gone(desk: Desk, game: str) -> GameError:

@@ -81,7 +81,8 @@ open_streams: Final = Gauge(
 
 acts: Final = Counter(
     "rummyd_acts",
-    "Acts by the table's preset (custom: none) and outcome: accepted, or the reason of the refusal.",
+    "Acts by the table's preset (custom: none) and outcome: accepted, repeated (a retry of one that was made), or the "
+    "reason of the refusal.",
     ("preset", "outcome"),
 )
 bot_moves: Final = Counter("rummyd_bot_moves", "Moves of bots: a draw, or the rest of a turn.")

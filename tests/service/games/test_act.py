@@ -226,20 +226,23 @@ async def test_a_spectator_does_not_play(desk: Desk) -> None:
 
 
 async def test_acts_are_counted_by_outcome(desk: Desk) -> None:
-    """The metrics tell accepted acts from refused ones, and by what they were refused, for each preset."""
+    """The metrics tell accepted acts from repeated and from refused ones, by reason, for each preset."""
     match = await playing(desk, preset="rummy500")
     seat, _ = await match.turn()
 
     def count(outcome: str) -> float:
         return float(metrics.acts.labels("rummy500", outcome)._value.get())
 
-    before = count("accepted"), count("NOT_YOUR_TURN"), count("VERSION_MISMATCH")
+    outcomes = ("accepted", "repeated", "NOT_YOUR_TURN", "VERSION_MISMATCH")
+    before = [count(outcome) for outcome in outcomes]
     with pytest.raises(Refused):
         await match.act(1 - seat, Draw())
     with refused(GameReason.VERSION_MISMATCH):
         await match.act(seat, Draw(), expected=1)
-    await match.act(seat, Draw())
-    assert (count("accepted"), count("NOT_YOUR_TURN"), count("VERSION_MISMATCH")) == tuple(n + 1 for n in before)
+    request_id = new_request_id()
+    for _ in range(4):
+        await act(desk, match.game, match.tokens[seat], [Draw()], request_id=request_id, expected_version=None)
+    assert [count(outcome) - n for outcome, n in zip(outcomes, before, strict=True)] == [1, 3, 1, 1]
 
 
 # Trying out.
