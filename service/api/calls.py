@@ -13,10 +13,11 @@ import protovalidate
 import structlog
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
+from google.rpc.code_pb2 import Code
 
 from service.api.callers import Caller
 from service.api.door import Door
-from service.api.errors import Violation, answer_to, draining, invalid
+from service.api.errors import CODES, Violation, answer_to, draining, invalid
 from service.observability import calls as account
 from service.store.errors import StoreUnavailable
 
@@ -69,6 +70,13 @@ class Calls:
                     await self._turned_away.wait()
             except TimeoutError:
                 return
+
+    def expect(self, front: str) -> None:
+        """Shows from the start what is counted of each method over this front."""
+        failures = [(code, reason) for reason, number in CODES.items() if (code := Code.Name(number)) in account.FAULTS]
+        for service in self.services:
+            for method in service.methods:
+                account.expect(method.full_name, front, failures, stream=method.server_streaming)
 
     @property
     def keyed(self) -> frozenset[str]:

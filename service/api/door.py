@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Final
 
@@ -89,6 +89,8 @@ class Door:
         self._streams, self._watchers = Room(limits.streams_per_caller), Room(limits.watchers_per_table)
         self._known = _Known()
         self._told_of_proxy = False
+        for limit in fields(Limits):
+            metrics.limited.labels(limit.name)  # shown before the first refusal
 
     @property
     def keyed(self) -> frozenset[str]:

@@ -80,6 +80,7 @@ class GrpcServer:
     ) -> None:
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
         self._server = grpc.aio.server(options=[*_OPTIONS, *options, *_ages(connection_age)])
+        calls.expect(FRONT)
         names = [service.full_name for service in calls.services]
         for service in calls.services:
             methods = {

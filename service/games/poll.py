@@ -9,6 +9,7 @@ from service.games.rematch import rematch_of
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
 from service.games.tokens import onlooker_of
 from service.observability import metrics
+from service.observability.calls import waiting
 from service.store.errors import HistoryLost
 
 __all__ = ["Polled", "poll"]
@@ -76,6 +77,7 @@ async def _news(desk: Desk, game: str, after: int, mark: bytes, wait_s: float) -
     try:
         with told_to_watchers(desk, game):
             async with desk.store.feed.watch(game, after, mark) as watch:
-                return await watch.next(wait_s) is not None
+                with waiting():
+                    return await watch.next(wait_s) is not None
     except HistoryLost:
         return True

@@ -2,6 +2,8 @@
 
     with recorded("rummy.v1.GameService.Act", "grpc", call_id) as call:
         note(game="games/7k2m", seat=1)     # anywhere below: added to the call's line
+        with waiting():                     # for what the caller wants to hear of: no time that we take
+            ...
         call.failed("NOT_FOUND", "GAME_NOT_FOUND")
 
 Any line logged within carries the call's id, method and front (`add_call`, in the chain of `logs`).
@@ -9,7 +11,7 @@ Any line logged within carries the call's id, method and front (`add_call`, in t
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -20,13 +22,16 @@ from structlog.typing import EventDict, WrappedLogger
 
 from service.observability import metrics, traces
 
-__all__ = ["CallRecord", "add_call", "note", "recorded"]
+__all__ = ["FAULTS", "CallRecord", "add_call", "expect", "note", "recorded", "waiting"]
 
 _log: Final = structlog.get_logger(__name__)
 
 
 _LEVELS: Final = {"INTERNAL": "error", "UNKNOWN": "error", "UNAVAILABLE": "warning"}
 """The level of a call's line, by code, where it isn't info: a refusal is the client's business, these are ours."""
+
+FAULTS: Final = frozenset(_LEVELS)
+"""The codes of calls that fail by a fault of the service."""
 
 
 @dataclass(slots=True)
@@ -68,7 +73,8 @@ def recorded(
     """Accounts for a call: at its end, one line and the metrics, whatever it ends with. Lets every exception through.
 
     `method` is the method's full name. A call that its client gave up ends with CANCELLED. A stream counts as open
-    meanwhile, and is left out of the latency. `traceparent` names the caller's trace, as W3C has it.
+    meanwhile, and is left out of the latency, as is what any call has waited. `traceparent` names the caller's trace,
+    as W3C has it.
     """
     record = CallRecord(method, front, call_id)
     span = traces.begin(method, traceparent, {"rpc.method": method, "rummyd.front": front, "rummyd.call_id": call_id})
@@ -92,9 +98,9 @@ def recorded(
         raise
     finally:
         seconds = time.perf_counter() - start
-        metrics.calls.labels(method, front, record.code).inc()
+        metrics.calls.labels(method, front, record.code, record.reason or "").inc()
         if not stream:
-            metrics.call_seconds.labels(method, front).observe(seconds)
+            metrics.call_seconds.labels(method, front).observe(max(0.0, seconds - record.waited_s))
         _write(record, seconds)
         if span is not None:
             told = {f"rummyd.{name}": value for name, value in record.known().items()}
@@ -122,6 +128,29 @@ def note(
             setattr(record, name, value)
 
 
+@contextmanager
+def waiting() -> Iterator[None]:
+    """What the call that this code runs for waits in here is left out of its latency. Its line has both."""
+    record, start = _current.get(), time.perf_counter()
+    try:
+        yield
+    finally:
+        if record is not None:
+            record.waited_s += time.perf_counter() - start
+
+
+def expect(method: str, front: str, failures: Iterable[tuple[str, str]], *, stream: bool) -> None:
+    """Shows from the start what is counted of a method, at nought: a series that begins with its first failure has no
+    rate then, and an autoscaler asks for streams before there are any.
+
+    `failures` are those to show, each a code and a reason.
+    """
+    for code, reason in (("OK", ""), *failures):
+        metrics.calls.labels(method, front, code, reason)
+    if stream:
+        metrics.open_streams.labels(method, front)
+
+
 def add_call(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
     """A structlog processor: adds the id, method and front of the call that a line was logged for."""
     record = _current.get()
@@ -144,6 +173,7 @@ def _write(record: CallRecord, seconds: float) -> None:
         front=record.front,
         code=record.code,
         duration_ms=round(seconds * 1000, 3),
+        **({"waited_ms": round(record.waited_s * 1000, 3)} if record.waited_s else {}),
         **({"trace_id": record.trace_id} if record.trace_id else {}),
         **record.known(),
     )

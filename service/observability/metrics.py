@@ -66,11 +66,13 @@ _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 """Buckets for work that takes a millisecond on a good day and a timeout on a bad one."""
 
 calls: Final = Counter(
-    "rummyd_calls", "Calls that ended, by the code that they ended with (OK, NOT_FOUND …).", ("method", "front", "code")
+    "rummyd_calls",
+    "Calls that ended, by the code that they ended with (OK, NOT_FOUND …), and the reason of an error.",
+    ("method", "front", "code", "reason"),
 )
 call_seconds: Final = Histogram(
     "rummyd_call_duration_seconds",
-    "Time from a unary call's request to its answer. Streams are not in it.",
+    "Time from a unary call's request to its answer, without what it waited for news. Streams are not in it.",
     ("method", "front"),
     buckets=_SECONDS,
 )
@@ -143,11 +145,12 @@ def every() -> list[MetricWrapperBase]:
 def store_call(operation: str) -> Iterator[None]:
     """Times one operation of the store (`load`, `commit` …), and counts it when it raises. Cancelled is no error."""
     start = time.perf_counter()
+    errors = _store_errors.labels(operation)  # shown from the first call on, and not from the first error
     try:
         with span(f"redis {operation}"):
             yield
     except Exception:
-        _store_errors.labels(operation).inc()
+        errors.inc()
         raise
     finally:
         _store_seconds.labels(operation).observe(time.perf_counter() - start)

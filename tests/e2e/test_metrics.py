@@ -88,6 +88,25 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
     assert seen == names()
 
 
+async def test_what_will_be_counted_is_shown_from_the_start(start: Start) -> None:
+    """Open streams, failures by method, refusals by limit and errors of the store are shown before there are any."""
+    server = start()
+    async with httpx.AsyncClient() as http:
+        text = (await http.get(server.metrics)).text
+    found = {
+        (sample.name, *(sample.labels.get(label, "") for label in ("front", "reason", "limit", "operation")))
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.value == 0
+    }
+    for front in ("grpc", "rest"):
+        assert ("rummyd_open_streams", front, "", "", "") in found
+        assert ("rummyd_calls_total", front, "STORE_UNAVAILABLE", "", "") in found
+        assert ("rummyd_calls_total", front, "INTERNAL", "", "") in found
+    assert ("rummyd_limited_total", "", "", "acts_per_second", "") in found
+    assert ("rummyd_store_errors_total", "", "", "", "probe") in found
+
+
 async def meanwhile(client: Client, sister: Client) -> None:
     """A table that has moved on by another server since this one saw it last."""
     name = (await client.create(game_of(4))).name

@@ -93,7 +93,7 @@ async def test_every_caller_is_told_that_the_server_stops(start: Start, front: s
         calling = [
             asyncio.create_task(call(client)) for client in clients for call in [call_on] * 4 + [open_streams] * 2
         ]
-        await becomes(server.metrics, r'^rummyd_calls_total\{code="CANCELLED",.*Observe"\} \d\d')
+        await becomes(server.metrics, r'^rummyd_calls_total\{code="CANCELLED",.*Observe",reason=""\} \d\d')
         assert await asyncio.to_thread(server.stop) == 0
         told = await asyncio.gather(*calling)
     assert {(error.code, error.reason) for error in told} == {("UNAVAILABLE", "SERVER_DRAINING")}
@@ -113,7 +113,7 @@ async def test_each_call_is_one_line_of_json(start: Start, front: str) -> None:
         async with client.observe(game.name) as stream:
             await stream.next()
         await becomes(
-            server.metrics, rf'^rummyd_calls_total{{code="CANCELLED",front="{front}",method=".*Observe"}} 1.0'
+            server.metrics, rf'^rummyd_calls_total{{code="CANCELLED",front="{front}",method=".*Observe",reason=""}} 1.0'
         )
     lines = [json.loads(line) for line in server.log()]
     calls = [line for line in lines if line["event"] == "call"]
@@ -123,7 +123,7 @@ async def test_each_call_is_one_line_of_json(start: Start, front: str) -> None:
         (f"{service}.JoinGame", "OK", None, 2),
         (f"{service}.Act", "FAILED_PRECONDITION", "GAME_NOT_STARTED", 2),
         (f"{service}.GetGame", "INVALID_ARGUMENT", "INVALID_FIELD", None),
-        (f"{service}.Observe", "CANCELLED", None, None),
+        (f"{service}.Observe", "CANCELLED", None, 2),
     ]
     assert {call["front"] for call in calls} == {front}
     assert [call.get("game") for call in calls] == [game.name, game.name, game.name, None, game.name]
@@ -152,10 +152,12 @@ async def test_metrics_count_what_happens(start: Start) -> None:
     counts = re.findall(r"^(rummyd_\w+_total\{.*\}) (.*)$", shown, re.MULTILINE)
     counted = {name: float(number) for name, number in counts}
     lines = [line for line in map(json.loads, server.log()) if line["event"] == "call"]
-    logged = Counter((line["front"], line["code"]) for line in lines if line["method"].endswith(".Act"))
-    assert logged.keys() >= {("grpc", "OK"), ("rest", "OK"), ("rest", "INVALID_ARGUMENT")}
-    for (front, code), number in logged.items():
-        name = f'rummyd_calls_total{{code="{code}",front="{front}",method="rummy.v1.GameService.Act"}}'
+    acts = [line for line in lines if line["method"].endswith(".Act")]
+    logged = Counter((line["front"], line["code"], line.get("reason", "")) for line in acts)
+    assert logged.keys() >= {("grpc", "OK", ""), ("rest", "OK", ""), ("rest", "INVALID_ARGUMENT", "ACTION_AFTER_DRAW")}
+    for (front, code, reason), number in logged.items():
+        labels = f'code="{code}",front="{front}",method="rummy.v1.GameService.Act",reason="{reason}"'
+        name = f"rummyd_calls_total{{{labels}}}"
         assert counted[name] == number
     assert counted['rummyd_acts_total{outcome="accepted",preset="rummy500"}'] == len(match.acts)
     assert "rummyd_ready 1.0" in shown

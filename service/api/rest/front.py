@@ -36,6 +36,7 @@ class Front:
     """
 
     def __init__(self, calls: Calls, *, max_body_bytes: int, trusted_proxies: int = 0) -> None:
+        calls.expect(_FRONT)
         self._calls = calls
         self._routes = Routes(calls.services)
         self._max_body_bytes = max_body_bytes

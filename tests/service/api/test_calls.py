@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from google.protobuf.message import Message
+from prometheus_client import REGISTRY
 from rummy.v1 import action_pb2, game_pb2, game_service_pb2, rule_set_service_pb2
 from structlog.testing import capture_logs
 
@@ -16,6 +17,7 @@ from service.api.door import Door, Limits
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
+from service.store import StoreUnavailable
 
 SERVICE = game_service_pb2.DESCRIPTOR.services_by_name["GameService"]
 METHODS = SERVICE.methods_by_name
@@ -69,6 +71,49 @@ async def test_a_call_gets_its_handlers_answer() -> None:
     assert await get(handlers) == game_pb2.Game(name="the-call")
     assert await observed(handlers) == [game_service_pb2.ObserveResponse()] * 2
     assert handlers.requests == [GET, OBSERVE]
+
+
+async def test_what_lies_behind_a_lost_store_is_for_the_operator() -> None:
+    """Why the store refuses is in the line of the call, and not in what its caller is told."""
+    said = "Redis: OOM command not allowed when used memory > 'maxmemory'."
+    handlers = Handlers(raised=StoreUnavailable(said))
+    for call in (get(handlers), observed(handlers)):
+        with capture_logs() as lines, pytest.raises(ApiError) as answered:
+            await call
+        assert [(line["reason"], line["why"]) for line in lines] == [("STORE_UNAVAILABLE", said)]
+        assert "OOM" not in str(answered.value.status())
+
+
+def test_every_method_is_counted_from_the_start() -> None:
+    """Of each method each failure that is ours is shown over a front that is to serve it, and streams are."""
+    Handlers().calls().expect("new")
+    for method in SERVICE.methods:
+        for code, reason in (
+            ("OK", ""),
+            ("UNAVAILABLE", "STORE_UNAVAILABLE"),
+            ("UNAVAILABLE", "SERVER_DRAINING"),
+            ("UNAVAILABLE", "NEWER_SCHEMA"),
+            ("INTERNAL", "INTERNAL"),
+        ):
+            labels = {"method": method.full_name, "front": "new", "code": code, "reason": reason}
+            assert REGISTRY.get_sample_value("rummyd_calls_total", labels) == 0
+        streams = REGISTRY.get_sample_value("rummyd_open_streams", {"method": method.full_name, "front": "new"})
+        assert streams == (0 if method.server_streaming else None)
+
+
+async def test_a_table_that_is_called_too_often_is_named() -> None:
+    """The line of a call that ran into a limit of a table says which; of a name that is none nothing is repeated."""
+    calls = Handlers().calls(Door(Limits(watchers_per_table=1)))
+    async with aclosing(calls.stream(METHODS["Observe"], OBSERVE, CALLER)) as first:
+        await anext(first)
+        with capture_logs() as lines:
+            for request in (OBSERVE, game_service_pb2.ObserveRequest(name="games/A B")):
+                with pytest.raises(ApiError):
+                    await anext(calls.stream(METHODS["Observe"], request, CALLER))
+    assert [(line["reason"], line.get("game")) for line in lines] == [
+        ("LIMIT_EXCEEDED", "games/7k2m"),
+        ("INVALID_FIELD", None),
+    ]
 
 
 def test_every_method_needs_a_handler() -> None:

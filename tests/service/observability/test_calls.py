@@ -9,14 +9,15 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from service.observability.calls import add_call, note, recorded
+from service.observability.calls import add_call, expect, note, recorded, waiting
 
 METHOD = "rummy.v1.GameService.Act"
 STREAM = "rummy.v1.GameService.Observe"
 
 
-def _counted(method: str, code: str) -> float:
-    return REGISTRY.get_sample_value("rummyd_calls_total", {"method": method, "front": "test", "code": code}) or 0.0
+def _counted(method: str, code: str, reason: str = "") -> float:
+    labels = {"method": method, "front": "test", "code": code, "reason": reason}
+    return REGISTRY.get_sample_value("rummyd_calls_total", labels) or 0.0
 
 
 def _open() -> float:
@@ -50,13 +51,54 @@ def test_a_call_is_one_line_and_one_count() -> None:
 )
 def test_failed_call_says_how(code: str, level: str) -> None:
     """A call that fails has its code and reason in the line, at a level that tells our faults from the client's."""
-    before = _counted(METHOD, code)
+    before = _counted(METHOD, code, "WHY")
     with capture_logs() as lines, suppress(LookupError), recorded(METHOD, "test", "id-2") as call:
-        call.failed(code, "WHY")
+        call.failed(code, "WHY", "what lies behind it")
         raise LookupError
     (line,) = lines
-    assert (line["code"], line["reason"], line["log_level"]) == (code, "WHY", level)
-    assert _counted(METHOD, code) == before + 1
+    assert (line["code"], line["reason"], line["why"], line["log_level"]) == (code, "WHY", "what lies behind it", level)
+    assert _counted(METHOD, code, "WHY") == before + 1
+
+
+def test_what_a_call_waits_is_no_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a call waits for is in its line, which says how much of its time that was, and not in the latency."""
+    now = 100.0
+    monkeypatch.setattr("service.observability.calls.time.perf_counter", lambda: now)
+
+    def counted() -> float:
+        labels = {"method": METHOD, "front": "waiting"}
+        return REGISTRY.get_sample_value("rummyd_call_duration_seconds_sum", labels) or 0.0
+
+    before = counted()
+    with capture_logs() as lines, suppress(LookupError), recorded(METHOD, "waiting", "id-7"):
+        now += 0.25
+        with waiting():
+            now += 8.0
+        now += 0.5
+        with waiting():
+            now += 16.0
+            raise LookupError
+    (line,) = lines
+    assert (line["duration_ms"], line["waited_ms"]) == (24_750, 24_000)
+    assert counted() - before == 0.75
+
+
+def test_code_that_waits_outside_of_a_call_does_so() -> None:
+    """Where no call runs there is nothing to be left out."""
+    with capture_logs() as lines, waiting():
+        pass
+    assert not lines
+
+
+def test_what_is_expected_is_shown_at_nought() -> None:
+    """Successes, failures and open streams of a method are shown before there are any."""
+    expect(STREAM, "expecting", [("UNAVAILABLE", "STORE_UNAVAILABLE")], stream=True)
+    labels = {"method": STREAM, "front": "expecting"}
+    for code, reason in (("OK", ""), ("UNAVAILABLE", "STORE_UNAVAILABLE")):
+        assert REGISTRY.get_sample_value("rummyd_calls_total", {**labels, "code": code, "reason": reason}) == 0
+    assert REGISTRY.get_sample_value("rummyd_open_streams", labels) == 0
+    expect(METHOD, "expecting", [], stream=False)
+    assert REGISTRY.get_sample_value("rummyd_open_streams", {**labels, "method": METHOD}) is None
 
 
 def test_unexplained_exception_is_unknown() -> None:

@@ -44,6 +44,8 @@ def test_store_call_is_timed_and_its_error_counted() -> None:
         raise KeyError
     with pytest.raises(asyncio.CancelledError), metrics.store_call("test"):
         raise asyncio.CancelledError
+    with metrics.store_call("another"):
+        assert REGISTRY.get_sample_value(failed, {"operation": "another"}) == 0, "shown before it fails"
     assert _value(timed, operation="test") == before[0] + 3
     assert _value(failed, operation="test") == before[1] + 1
 

@@ -20,7 +20,7 @@ from service.observability import metrics
 metrics.ticks.inc(int(sys.argv[1]))
 for _ in range(int(sys.argv[1])):
     metrics.due_lag_seconds.observe(0.2)
-metrics.calls.labels("Act", "grpc", "OK").inc()
+metrics.calls.labels("Act", "grpc", "OK", "").inc()
 metrics.open_streams.labels("Observe", "grpc").inc()
 metrics.ready.set(1)
 print("done", flush=True)
@@ -75,7 +75,7 @@ def test_what_ended_workers_counted_stays_in_one_file_each(temporary: Path) -> N
             assert registry.get_sample_value("rummyd_ticks_total") == before
         assert {file.name for file in shared.folder.iterdir()} == {"counter_ended.db", "histogram_ended.db"}
         assert registry.get_sample_value("rummyd_ticks_total") == 12
-        called = {"method": "Act", "front": "grpc", "code": "OK"}
+        called = {"method": "Act", "front": "grpc", "code": "OK", "reason": ""}
         assert registry.get_sample_value("rummyd_calls_total", called) == 3
         assert registry.get_sample_value("rummyd_due_lag_seconds_count") == 12
         assert registry.get_sample_value("rummyd_due_lag_seconds_sum") == pytest.approx(12 * 0.2)

@@ -211,7 +211,7 @@ async def test_unknown_paths_and_verbs_have_the_body_of_every_error(client: http
 
 async def test_a_call_that_cannot_be_read_is_counted_like_any_other(client: httpx.AsyncClient) -> None:
     """What is refused before it reaches a handler is in the metrics under its method."""
-    count = metrics.calls.labels("rummy.v1.GameService.CreateGame", "rest", "INVALID_ARGUMENT")
+    count = metrics.calls.labels("rummy.v1.GameService.CreateGame", "rest", "INVALID_ARGUMENT", "INVALID_FIELD")
     before = count._value.get()
     await client.post("/v1/games", content="{")
     assert count._value.get() == before + 1
