@@ -1,4 +1,7 @@
-"""Tells the metrics how many tables there are. Each server counts those of all: so any of them will do to ask."""
+"""Tells the metrics how many tables there are, and how late what is due is: of all, so that any server will do to ask.
+
+It is no matter of the clock's, so that one that stands still is seen.
+"""
 
 import asyncio
 from typing import Final, Never
@@ -26,5 +29,6 @@ async def count(desk: Desk) -> None:
         found = await desk.store.census(desk.now_ms())
     except StoreUnavailable:
         return  # counted by the store, and told by the readiness
-    for state, number in found.items():
+    for state, number in found.tables.items():
         metrics.tables.labels(state).set(number)
+    metrics.overdue_seconds.set(found.overdue_ms / 1000)

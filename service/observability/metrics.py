@@ -5,6 +5,7 @@
     acts, bot_moves, timeouts            what happened at the tables    moved by `games`
     events_delivered, delivery_seconds   what watchers were told        moved by `games`
     ticks, tick_failures, due_lag_seconds  what fell due                moved by `clock` and `games`
+    tables, overdue_seconds              what there is, of all servers  moved by `census`
     commit_conflicts, store_call()       what the store did             moved by `store`
     ready, loop_lag_seconds, describe()  what the server is             moved by the composition root
 
@@ -50,6 +51,7 @@ __all__ = [
     "limited",
     "loop_lag_seconds",
     "open_streams",
+    "overdue_seconds",
     "ready",
     "store_call",
     "tables",
@@ -95,6 +97,11 @@ due_lag_seconds: Final = Histogram(
     "rummyd_due_lag_seconds",
     "Time from when something fell due in a game until it was done.",
     buckets=(*_SECONDS, 10.0, 30.0, 60.0),
+)
+overdue_seconds: Final = Gauge(
+    "rummyd_overdue_seconds",
+    "How long ago the oldest of what is due and nobody does fell due. Each server looks at what there is of all.",
+    multiprocess_mode="livemostrecent",
 )
 events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
 delivery_seconds: Final = Histogram(

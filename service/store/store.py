@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from service.observability import metrics
 from service.store.agreement import Agreement
-from service.store.census import Census
+from service.store.census import Census, Counted
 from service.store.codec import decode_table, encode_batch, encode_table
 from service.store.due import Due, Look
 from service.store.errors import ServerTooOld, StoreUnavailable
@@ -223,8 +223,8 @@ class Store:
         """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
         return await self._due.look(shard, now_ms, limit)
 
-    async def census(self, now_ms: int) -> dict[str, int]:
-        """The number of tables of each phase."""
+    async def census(self, now_ms: int) -> Counted:
+        """How many tables there are, and how late what is due is."""
         return await self._census.count(now_ms)
 
     async def drop_due(self, game: str) -> None:

@@ -80,6 +80,8 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
         await moves("rummyd_tick_failures_total")
         await too_many_tables(client)
         await moves("rummyd_limited_total")
+        stand_still(embedded_redis)
+        await moves("rummyd_overdue_seconds")
     assert still["rummyd_build_info"] == still["rummyd_ready"] == 1
     seen.add("rummyd_build_info")
     await asyncio.to_thread(embedded_redis.kill)
@@ -129,6 +131,14 @@ async def too_many_tables(client: Client) -> None:
     """More tables than one caller may create in a minute."""
     with pytest.raises(Failure, match="LIMIT_EXCEEDED"):
         await asyncio.gather(*(client.create(game_of(2)) for _ in range(9)))
+
+
+def stand_still(redis: EmbeddedRedis) -> None:
+    """Has something due in a shard at which no server can look any more."""
+    with servers.client(redis.url) as commands:
+        commands.delete("rummyd:{s0}:pulse")
+        commands.hset("rummyd:{s0}:pulse", "not a", "number")
+        commands.zadd("rummyd:{s0}:due", {"a": 1})
 
 
 def of_a_newer_release(redis: EmbeddedRedis, name: str) -> None:

@@ -76,7 +76,7 @@ async def test_nothing_is_written_where_memory_is_full(own_store: Store, embedde
             with pytest.raises(StoreUnavailable, match="maxmemory"):
                 await write
         assert await redis.dbsize() == before
-        assert await own_store.census(table.updated_ms) == dict.fromkeys(PHASES, 0) | {"open": 1}
+        assert (await own_store.census(table.updated_ms)).tables == dict.fromkeys(PHASES, 0) | {"open": 1}
         assert (await own_store.load(table.game)).table == table  # type: ignore[union-attr]
         await redis.config_set("maxmemory", 0)
     assert (await committed(own_store, following(table))).version == 2
