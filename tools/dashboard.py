@@ -25,7 +25,7 @@ class Panel:
 
 def _rate(counter: str, by: str = "", where: str = "") -> str:
     """How often a second a counter counts, over the servers that are looked at."""
-    chosen = ",".join(part for part in ('instance=~"$instance"', where) if part)
+    chosen = ",".join(part for part in (_SERVERS, where) if part)
     return f"sum{f' by ({by}) ' if by else ''}(rate({counter}{{{chosen}}}[$__rate_interval]))"
 
 
@@ -39,12 +39,29 @@ def _quantiles(histogram: str, by: str = "") -> dict[str, str]:
 
 
 def _gauge(name: str, by: str, how: str = "sum") -> str:
-    return f'{how} by ({by}) ({name}{{instance=~"$instance"}})'
+    return f"{how} by ({by}) ({name}{{{_SERVERS}}})"
 
 
+def _burnt(what: str, allowed: float) -> dict[str, str]:
+    """How many times as fast as in a month the budget of a promise goes, by the windows that alerts look at."""
+    return {
+        f"{window} {_WHOSE}": f"rummyd:calls_{what}:ratio_rate{window}{{{_ALL}}} / {allowed}"
+        for window in ("5m", "1h", "6h", "3d")
+    }
+
+
+def _left(what: str, allowed: float) -> str:
+    """The share of a month's budget that is left. What was recorded is added up, each time of five minutes."""
+    spent, calls = (f"sum_over_time(rummyd:{name}:increase5m{{{_ALL}}}[30d])" for name in (f"calls_{what}", "calls"))
+    return f"clamp_min(1 - {spent} / {calls} / {allowed}, 0)"
+
+
+_ALL: Final = 'job=~"$job",namespace=~"$namespace"'
+_SERVERS: Final = f'{_ALL},instance=~"$instance"'
+_WHOSE: Final = "{{job}} {{namespace}}"
 _CALLS: Final = "rummyd_calls_total"
 _UNARY: Final = 'method!~".*Observe"'
-_FAULTS: Final = f'code=~"UNAVAILABLE|INTERNAL|UNKNOWN|DATA_LOSS",{_UNARY}'
+_FAULTS: Final = f'code=~"INTERNAL|UNAVAILABLE|UNKNOWN",reason!="SERVER_DRAINING",{_UNARY}'
 
 ROWS: Final[dict[str, tuple[Panel, ...]]] = {
     "What callers get": (
@@ -53,12 +70,38 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             "Calls that failed by our fault",
             "percentunit",
             "Of calls other than streams; one of a thousand is allowed.",
-            {"failed": f"({_rate(_CALLS, where=_FAULTS)} or vector(0)) / {_rate(_CALLS, where=_UNARY)}"},
+            {"failed": f"{_rate(_CALLS, where=_FAULTS)} / {_rate(_CALLS, where=_UNARY)}"},
         ),
         Panel(
-            "Time to answer", "s", "Of calls other than streams.", _quantiles("rummyd_call_duration_seconds", "front")
+            "Time to answer",
+            "s",
+            "Of calls other than streams, what they waited for left out.",
+            _quantiles("rummyd_call_duration_seconds", "front"),
         ),
-        Panel("Codes", "reqps", "What calls ended with.", {"{{code}}": _rate(_CALLS, "code")}),
+        Panel("Codes", "reqps", "What calls ended with.", {"{{code}} {{reason}}": _rate(_CALLS, "code, reason")}),
+    ),
+    "Promises": (
+        Panel(
+            "Budget left",
+            "percentunit",
+            "Of the failures, and the slow calls, that 30 days may have; of what Prometheus keeps of them.",
+            {
+                f"failed {_WHOSE}": _left("failed", 0.001),
+                f"slow {_WHOSE}": _left("slow", 0.01),
+            },
+        ),
+        Panel(
+            "Failures, how fast",
+            "none",
+            "1 uses the budget up in 30 days; 14.4 over an hour, or 6 over six, wakes somebody.",
+            _burnt("failed", 0.001),
+        ),
+        Panel(
+            "Slow calls, how fast",
+            "none",
+            "1 uses the budget up in 30 days; 14.4 over an hour, or 6 over six, wakes somebody.",
+            _burnt("slow", 0.01),
+        ),
     ),
     "At the tables": (
         Panel(
@@ -69,9 +112,9 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             stacked=True,
         ),
         Panel(
-            "Refused",
+            "Refused, and repeated",
             "ops",
-            "Acts by reason, and calls of any kind by the limit that they ran into.",
+            "Acts by reason, retries of acts that were made, and calls of any kind by the limit that they ran into.",
             {
                 "{{outcome}}": _rate("rummyd_acts_total", "outcome", 'outcome!="accepted"'),
                 "limit: {{limit}}": _rate("rummyd_limited_total", "limit"),
@@ -109,7 +152,12 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         ),
     ),
     "What falls due": (
-        Panel("Lag", "s", "How late what was due was done.", _quantiles("rummyd_due_lag_seconds")),
+        Panel(
+            "Lag",
+            "s",
+            "How late what was due was done, and how long the oldest waits that nobody does.",
+            _quantiles("rummyd_due_lag_seconds") | {"undone": f"max(rummyd_overdue_seconds{{{_SERVERS}}})"},
+        ),
         Panel(
             "Done",
             "ops",
@@ -148,10 +196,15 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             stacked=True,
         ),
         Panel(
-            "Workers replaced",
+            "Began anew",
             "short",
-            "In an hour.",
-            {"{{instance}}": 'sum by (instance) (increase(rummyd_worker_restarts_total{instance=~"$instance"}[1h]))'},
+            "Servers, and workers that were replaced, in an hour.",
+            {
+                "{{instance}}": f"max by (instance) (changes(process_start_time_seconds{{{_SERVERS}}}[1h]))",
+                "workers of {{instance}}": (
+                    f"sum by (instance) (increase(rummyd_worker_restarts_total{{{_SERVERS}}}[1h]))"
+                ),
+            },
         ),
     ),
     "Processes": (
@@ -175,7 +228,7 @@ def dashboard() -> Json:
         "editable": False,
         "refresh": "15s",
         "time": {"from": "now-1h", "to": "now"},
-        "templating": {"list": [_SOURCE, _INSTANCE]},
+        "templating": {"list": [_SOURCE, *_CHOSEN]},
         "panels": list(_panels()),
     }
 
@@ -184,17 +237,25 @@ _WIDTH: Final = 24
 _HEIGHT: Final = 8
 _DATA: Final[Json] = {"type": "prometheus", "uid": "${source}"}
 _SOURCE: Final[Json] = {"type": "datasource", "name": "source", "label": "Prometheus", "query": "prometheus"}
-_INSTANCE: Final[Json] = {
-    "type": "query",
-    "name": "instance",
-    "label": "Server",
-    "datasource": _DATA,
-    "query": {"query": "label_values(rummyd_ready, instance)", "refId": "instance"},
-    "refresh": 2,
-    "multi": True,
-    "includeAll": True,
-    "current": {"text": "All", "value": "$__all"},
-}
+_CHOSEN: Final[tuple[Json, ...]] = tuple(
+    {
+        "type": "query",
+        "name": name,
+        "label": label,
+        "datasource": _DATA,
+        "query": {"query": f"label_values({series}, {name})", "refId": name},
+        "refresh": 2,
+        "multi": True,
+        "includeAll": True,
+        "allValue": ".*",  # a job of static targets has no namespace
+        "current": {"text": "All", "value": "$__all"},
+    }
+    for name, label, series in (
+        ("job", "Job", "rummyd_ready"),
+        ("namespace", "Namespace", 'rummyd_ready{job=~"$job"}'),
+        ("instance", "Server", f"rummyd_ready{{{_ALL}}}"),
+    )
+)
 
 
 def _panels() -> Iterator[Json]:

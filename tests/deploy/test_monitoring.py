@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "prometheus" / "rules.yaml"
 
 SUFFIXES = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "gauge": [""]}
-BY_SCRAPE = {"instance", "job", "le"}
+BY_SCRAPE = {"instance", "job", "namespace", "le"}
 """Labels that a scrape or a kind of metric adds."""
 
 
@@ -114,7 +114,7 @@ def test_every_alert_has_a_runbook_and_a_test(rule: Rule) -> None:
     assert rule.alert
     assert rule.alert["summary"]
     assert rule.alert["description"]
-    page, _, anchor = rule.alert["runbook_url"].partition("#")
+    page, _, anchor = rule.alert["runbook"].partition("#")
     assert anchor == rule.name.lower()
     assert f"### {rule.name}\n" in (ROOT / page).read_text()
     assert f'alertname="{rule.name}"' in RULES.with_name("rules_test.yaml").read_text()
