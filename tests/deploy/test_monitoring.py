@@ -10,6 +10,8 @@ import yaml
 from prometheus_client import REGISTRY
 
 from service.observability import metrics
+from service.observability.calls import FAULTS
+from tools import monitoring
 from tools.dashboard import ROWS
 from tools.monitoring import written
 
@@ -44,7 +46,7 @@ def shown() -> Iterator[tuple[str, str]]:
 
 
 def expressions() -> list[str]:
-    return [rule.expression for rule in rules()] + [expression for _, expression in shown()]
+    return [expression for _, expression in monitoring.expressions()]
 
 
 def series(expression: str) -> set[str]:
@@ -73,6 +75,56 @@ def test_every_series_exists() -> None:
     used = set().union(*map(series, expressions()))
     assert len(used) > 15
     assert used - given().keys() == set()
+
+
+def test_every_expression_is_one() -> None:
+    """Each expression of the rules and of the dashboard is PromQL."""
+    found = list(monitoring.expressions())
+    assert len(found) == len(list(rules())) + len(list(shown()))
+    assert [(name, fault) for name, text in found if (fault := monitoring.misread(text))] == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["sum by (job (rate(up[5m]))", "rate(up)", "histogram_quantile(0.9)", 'up{job="a}', "up[$__interval]", "a b"],
+)
+def test_what_is_no_expression_is_named(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    """A bracket too few, a wrong argument and a variable that nobody fills in fail the check, by name."""
+    monkeypatch.setattr(
+        monitoring, "expressions", lambda: iter([("Fine", "rate(up[$__rate_interval])"), ("Bad", wrong)])
+    )
+    with pytest.raises(SystemExit, match=r"^Bad: ") as ended:
+        monitoring.main("check")
+    assert wrong in str(ended.value)
+
+
+def test_every_recorded_series_is_read() -> None:
+    """What the rules record is what alerts and the dashboard read of it, and no more."""
+    recorded = {rule.name for rule in rules() if rule.alert is None}
+    read = set(re.findall(r"rummyd:\w+:\w+", " ".join(expressions())))
+    assert len(recorded) > 12
+    assert read == recorded
+
+
+def test_rummyds_are_kept_apart() -> None:
+    """No rule adds up, or compares, what is of two jobs or two namespaces: each sum keeps both labels."""
+    added_up = [
+        (rule.name, found)
+        for rule in rules()
+        for found in re.findall(r"\b(?:sum|max|min|avg|count)\b(?! by \(job, namespace[,)])[^_\w]", rule.expression)
+    ]
+    assert added_up == []
+    assert [rule.name for rule in rules() if re.search(r"\b(?:on|ignoring|group_left|vector)\b", rule.expression)] == []
+
+
+def test_the_faults_that_are_promised_against_are_those_that_are_logged_as_such() -> None:
+    """Alerts and dashboard count as failed what the log has as a warning or an error, but for servers that stop."""
+    asked = {
+        (code, reason)
+        for expression in expressions()
+        for code, reason in re.findall(r'code=~"([^"]*)"(?:,reason!="(\w*)")?', expression)
+    }
+    assert asked == {("|".join(sorted(FAULTS)), "SERVER_DRAINING")}
 
 
 def test_every_metric_is_shown() -> None:
