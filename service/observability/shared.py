@@ -26,7 +26,7 @@ from service.observability import metrics
 
 __all__ = ["Shared"]
 
-_PREFIX: Final = "rummyd-metrics-"
+_PREFIX: Final = "rummyd-workers-"
 _SUMS: Final = ("counter", "histogram")
 """The kinds of metrics that go on counting what a worker that has ended counted. All others are of those that live."""
 

@@ -118,14 +118,14 @@ def test_a_file_that_was_not_begun_counts_nothing(temporary: Path) -> None:
 
 def test_what_a_killed_one_left_goes_with_the_next_start(temporary: Path) -> None:
     """A folder whose keeper was killed is removed at the next start; that of a living one, and files, are not."""
-    (temporary / "rummyd-metrics-notes").write_text("no folder")
+    (temporary / "rummyd-workers-notes").write_text("no folder")
     with process(KEEP) as (living, kept), process(KEEP) as (killed, left):
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         assert Path(left).is_dir()
         with Shared.kept() as shared:
             assert {file.name for file in temporary.iterdir()} == {
-                "rummyd-metrics-notes", Path(kept).name, shared.folder.name,
+                "rummyd-workers-notes", Path(kept).name, shared.folder.name,
             }  # fmt: skip
         assert living.poll() is None
 
@@ -133,7 +133,7 @@ def test_what_a_killed_one_left_goes_with_the_next_start(temporary: Path) -> Non
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder away")
 def test_what_another_user_left_stays(temporary: Path) -> None:
     """A folder of another user's is not touched."""
-    other = temporary / "rummyd-metrics-other"
+    other = temporary / "rummyd-workers-other"
     other.mkdir()
     os.chown(other, 65532, 65532)
     with Shared.kept():
