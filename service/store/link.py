@@ -95,8 +95,8 @@ class Link:
     async def run(self, operation: str, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
         """What a script answers, once as many replicas as the limits ask for have what it wrote; see `call`.
 
-        Raises StoreUnavailable where too few have it in time. The script has run then, and what it wrote stays, unless
-        its server fails before a replica has it. The same round trip asks the replicas.
+        Raises StoreUnavailable where too few have it in time, whatever the script has answered. It has run then, and
+        what it wrote stays, unless its server fails before a replica has it. The same round trip asks the replicas.
         """
         if not self.replicas:
             return await self.call(operation, lambda: script(keys=keys, args=args))
@@ -110,7 +110,7 @@ class Link:
                     raise answer
             if cast(int, confirmed) < self.replicas:
                 text = f"{confirmed} of {self.replicas} replicas have confirmed in {self._wait_ms} ms"
-                raise StoreUnavailable(f"Redis: {text}; what was asked for is done, and may be lost")
+                raise StoreUnavailable(f"Redis: {text}; what was asked for may be done, and may be lost")
             return reply
 
         return await self.call(operation, send)
