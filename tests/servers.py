@@ -21,7 +21,7 @@ from service.embedded import EmbeddedRedis
 
 OLDEST = "redis:7.0"  # what rummyd supports at the least; the embedded server is of the newest kind
 NAMED = "RUMMYD_TEST_REDIS_URL"
-CLUSTER_SECONDS = 20.0
+CLUSTER_SECONDS = 60.0
 
 
 @contextlib.contextmanager
@@ -102,6 +102,23 @@ def client(url: str) -> Iterator[redis.Redis | RedisCluster]:
         yield cluster
     finally:
         cluster.disconnect_connection_pools()  # type: ignore[no-untyped-call]  # its close() leaves them open
+
+
+def kill_master_of(url: str, key: str) -> str:
+    """Kill the node of a cluster that serves a key, and give its name; the others are to notice at once."""
+    with client(url) as commands:
+        if not isinstance(commands, RedisCluster):
+            raise TypeError(f"{url} is no cluster")
+        commands.config_set("cluster-node-timeout", 500, target_nodes=RedisCluster.ALL_NODES)
+        name = node_of(commands, key)
+    with client(f"redis://{name}") as node, contextlib.suppress(redis.ConnectionError):
+        node.shutdown(nosave=True)
+    return name
+
+
+def node_of(cluster: RedisCluster, key: str) -> str:
+    """The name of the master that serves a key."""
+    return str(cluster.get_node_from_key(key).name)  # type: ignore[no-untyped-call]
 
 
 def empty(url: str) -> None:

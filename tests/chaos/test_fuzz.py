@@ -53,7 +53,7 @@ async def target(tmp_path: Path, redis: EmbeddedRedis) -> AsyncIterator[Rummyd]:
 
 
 def contents(url: str) -> dict[bytes, object]:
-    """Every key of the games with all that it holds, but for times to live and the clock's signs of life."""
+    """Every key of the games with all that it holds, but for times to live, signs of life and probes."""
     with servers.client(url) as client:
         commands: Any = client
         read = {
@@ -63,7 +63,7 @@ def contents(url: str) -> dict[bytes, object]:
             b"zset": lambda key: commands.zrange(key, 0, -1, withscores=True),
         }
         kinds = {key: commands.type(key) for key in commands.scan_iter()}
-        return {key: read[kind](key) for key, kind in kinds.items() if kind != b"string"}  # the clock's are strings
+        return {key: read[kind](key) for key, kind in kinds.items() if kind != b"string"}  # those are strings
 
 
 async def raw(port: int, data: bytes, answer_s: float = 5.0) -> bytes:
@@ -114,7 +114,7 @@ async def test_random_messages_to_every_method(target: Rummyd) -> None:
             message[chance.randrange(len(message))] = chance.randrange(256)
             data = chance.choice([chance.randbytes(chance.randint(1, 300)), bytes(message)])
             with contextlib.suppress(grpc.aio.AioRpcError):
-                sent = call(data, timeout=10)
+                sent = call(data, timeout=60)
                 await sent
             assert await sent.code() not in {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}, (method, data)
 
@@ -123,7 +123,7 @@ async def test_what_is_too_large_or_too_deep(target: Rummyd) -> None:
     """Bodies beyond the limit, and nesting that no message has, are refused; so are headers without an end."""
     deep = [b"[" * 20_000, b'{"a":' * 10_000, b'{"ruleSet":{"seats":' * 3_000 + b"1" + b"}}" * 3_000]
     large = json.dumps({"displayName": "x" * 10_000_000}).encode()
-    async with httpx.AsyncClient(base_url=target.rest, timeout=30, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=target.rest, timeout=60, trust_env=False) as http:
         for body in (*deep, large):
             answer = await http.post("/v1/games", content=body, headers={"content-type": "application/json"})
             assert 400 <= answer.status_code < 500, answer.text
@@ -137,7 +137,7 @@ async def test_what_is_too_large_or_too_deep(target: Rummyd) -> None:
         ):
             create: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(METHODS[0])
             with pytest.raises(grpc.aio.AioRpcError) as refused:
-                await create(data, timeout=30)
+                await create(data, timeout=60)
             assert refused.value.code() in codes
     endless = b"GET /v1/games HTTP/1.1\r\n" + b"".join(b"x-%d: %s\r\n" % (n, b"y" * 1000) for n in range(100_000))
     assert b"HTTP/1.1 5" not in await raw(port_of(target.rest), endless)
