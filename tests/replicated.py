@@ -8,9 +8,7 @@ with sentinel_trio() as servers:
 """
 
 import contextlib
-import os
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -63,13 +61,8 @@ class Servers:
         """Meanwhile every replica is frozen."""
         masters = self.masters()
         replicas = [node for port, node in self.nodes.items() if port not in masters and node.running]
-        for node in replicas:
-            os.kill(_pid(node), signal.SIGSTOP)
-        try:
+        with servers.frozen(*replicas):
             yield
-        finally:
-            for node in replicas:
-                os.kill(_pid(node), signal.SIGCONT)
 
     def settle(self) -> None:
         """Waits until the replicas are known, and in step with their masters."""
@@ -258,8 +251,3 @@ def _until(what: str, is_so: Callable[[], bool]) -> None:
         if time.monotonic() > deadline:
             raise RuntimeError(f"not within {SETTLE_S:.0f} s: {what}")
         time.sleep(0.05)
-
-
-def _pid(node: EmbeddedRedis) -> int:
-    assert node._server is not None
-    return node._server._process.pid

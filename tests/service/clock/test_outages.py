@@ -1,8 +1,6 @@
 """Time in which nobody could be served: it counts for no player, however that came about, and no other time does."""
 
 import asyncio
-import os
-import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -17,7 +15,7 @@ from service.games.tick import tick
 from service.store import Limits, Options, Store, StoreUnavailable, TurnExtended, TurnLimit, TurnTimedOut, Watch
 from service.store.due import SILENCE_MS, Look
 from service.store.keys import SHARDS
-from tests.servers import free_ports
+from tests.servers import free_ports, frozen
 from tests.service.games.tables import BusyStore, Match, joined, opened, playing
 from tests.service.games.tables import Clock as Time
 
@@ -114,16 +112,12 @@ async def test_looks_that_were_given_up_end_no_outage(desk: Desk, far: FarStore,
 @asynccontextmanager
 async def stalled(redis: EmbeddedRedis, clock: Clock, seconds: float) -> AsyncIterator[tuple[int, int]]:
     """The first and the last ms of a time in which Redis, that lives, said nothing to anybody."""
-    assert redis._server is not None
-    pid, now_ms = redis._server._process.pid, clock._desk.now_ms
+    now_ms = clock._desk.now_ms
     first = now_ms()
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with frozen(redis):
         looking = asyncio.create_task(clock.keep())
         await asyncio.sleep(seconds)
         last = now_ms()
-    finally:
-        os.kill(pid, signal.SIGCONT)
     try:
         yield first, last
     finally:
