@@ -116,8 +116,13 @@ class Trio(Servers):
         self._give_up_after(DOWN_MS)
 
     def kill_replicas(self) -> None:
-        """Kills all replicas, which keep what they have."""
+        """Kills all replicas, which keep what they have: all that was written until now."""
         masters = self.masters()
+        for port in masters:
+            with contextlib.closing(redis.Redis(port=port)) as client:
+                client.set("in-step", 1, px=1)
+                if client.wait(self._replicas(), int(SETTLE_S * 1000)) < self._replicas():
+                    raise RuntimeError("the replicas are not in step")
         for port, node in self.nodes.items():
             if port not in masters:
                 node.kill()

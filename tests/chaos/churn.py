@@ -76,7 +76,7 @@ async def _play(api: Api, tables: int, half: int, figures: Figures) -> None:
 
 
 async def _expired(url: str, *, at_once: bool) -> Counter[str]:
-    """Waits until Redis holds no table any more, and counts none. Gives the keys that stay, the shards' own, by kind."""
+    """Waits until Redis holds no table, and counts none. Gives the keys that stay, the shards' own, by kind."""
     with servers.client(url) as client:
         commands: Any = client
         if at_once:
