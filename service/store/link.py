@@ -8,6 +8,7 @@
 push, hands and all, to its debug log.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypedDict, TypeVar, cast
 
@@ -177,6 +178,7 @@ class ClusterLink(Link):
             # Else, after some slots have moved, it closes all its connections, those of calls under way included.
             reinitialize_steps=0,
         )
+        self._learning: asyncio.Task[None] | None = None
         # It has the same commands and pipelines; what else it lacks is not used.
         self.client = cast(Redis, self._cluster)
 
@@ -194,14 +196,19 @@ class ClusterLink(Link):
         return make(**options)
 
     async def refresh(self) -> None:
-        """Ask the cluster for its slots."""
+        """Ask the cluster for its slots; all who want to know at the same time ask once."""
+        if self._learning is None or self._learning.done():
+            self._learning = asyncio.create_task(self._cluster.nodes_manager.initialize())
+            self._learning.add_done_callback(_heard)
         try:
-            await self._cluster.nodes_manager.initialize()
+            await asyncio.shield(self._learning)
         except FAULTS as error:
             raise StoreUnavailable(f"Redis: {error}") from error
 
     async def close(self) -> None:
         """Close all connections of the client, which by itself closes none while it is to learn the cluster anew."""
+        if self._learning is not None:
+            await asyncio.wait([self._learning])
         await super().close()
         for nodes in ("nodes_cache", "startup_nodes"):
             await self._cluster.nodes_manager.aclose(nodes)
@@ -261,6 +268,12 @@ def _pool_options(limits: Limits) -> _PoolOptions:
         "retry": _never(),
         "protocol": 2,
     }
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """Its failure is no secret, though all who waited for it may have gone."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _never() -> Retry:
