@@ -71,6 +71,18 @@ class Api(Protocol):
         """Takes a seat at an open table that fits, or at a new one."""
         ...
 
+    async def add_bot(self, request: pb.AddBotRequest, token: str) -> Game:
+        """Puts a bot on a free seat."""
+        ...
+
+    async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
+        """Ends that a bot plays the seat."""
+        ...
+
+    async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
+        """Gives up the seat."""
+        ...
+
     async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
         """Takes the seat's place at the table where those who played here play again."""
         ...

@@ -56,6 +56,21 @@ class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
         with _errors():
             return await self._stub.QuickJoin(request, timeout=_TIMEOUT_S)
 
+    async def add_bot(self, request: pb.AddBotRequest, token: str) -> Game:
+        """Puts a bot on a free seat."""
+        with _errors():
+            return await self._stub.AddBot(request, metadata=_as(token), timeout=_TIMEOUT_S)
+
+    async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
+        """Ends that a bot plays the seat."""
+        with _errors():
+            return await self._stub.ResumeSeat(request, metadata=_as(token), timeout=_TIMEOUT_S)
+
+    async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
+        """Gives up the seat."""
+        with _errors():
+            return await self._stub.LeaveGame(request, metadata=_as(token), timeout=_TIMEOUT_S)
+
     async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
         """Takes the seat's place at the table where those who played here play again."""
         with _errors():

@@ -53,6 +53,18 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         """Takes a seat at an open table that fits, or at a new one."""
         return await self._send("POST", "/v1/games:quickJoin", pb.JoinGameResponse(), body=request)
 
+    async def add_bot(self, request: pb.AddBotRequest, token: str) -> Game:
+        """Puts a bot on a free seat."""
+        return await self._send("POST", f"/v1/{request.name}:addBot", Game(), token, body=request)
+
+    async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
+        """Ends that a bot plays the seat."""
+        return await self._send("POST", f"/v1/{request.name}:resumeSeat", Game(), token, body=request)
+
+    async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
+        """Gives up the seat."""
+        return await self._send("POST", f"/v1/{request.name}:leave", Game(), token, body=request)
+
     async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
         """Takes the seat's place at the table where those who played here play again."""
         return await self._send("POST", f"/v1/{request.name}:rematch", pb.JoinGameResponse(), token, body=request)

@@ -8,9 +8,7 @@ with sentinel_trio() as servers:
 """
 
 import contextlib
-import os
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -63,13 +61,8 @@ class Servers:
         """Meanwhile every replica is frozen."""
         masters = self.masters()
         replicas = [node for port, node in self.nodes.items() if port not in masters and node.running]
-        for node in replicas:
-            os.kill(_pid(node), signal.SIGSTOP)
-        try:
+        with servers.frozen(*replicas):
             yield
-        finally:
-            for node in replicas:
-                os.kill(_pid(node), signal.SIGCONT)
 
     def settle(self) -> None:
         """Waits until the replicas are known, and in step with their masters."""
@@ -123,8 +116,13 @@ class Trio(Servers):
         self._give_up_after(DOWN_MS)
 
     def kill_replicas(self) -> None:
-        """Kills all replicas, which keep what they have."""
+        """Kills all replicas, which keep what they have: all that was written until now."""
         masters = self.masters()
+        for port in masters:
+            with contextlib.closing(redis.Redis(port=port)) as client:
+                client.set("in-step", 1, px=1)
+                if client.wait(self._replicas(), int(SETTLE_S * 1000)) < self._replicas():
+                    raise RuntimeError("the replicas are not in step")
         for port, node in self.nodes.items():
             if port not in masters:
                 node.kill()
@@ -258,8 +256,3 @@ def _until(what: str, is_so: Callable[[], bool]) -> None:
         if time.monotonic() > deadline:
             raise RuntimeError(f"not within {SETTLE_S:.0f} s: {what}")
         time.sleep(0.05)
-
-
-def _pid(node: EmbeddedRedis) -> int:
-    assert node._server is not None
-    return node._server._process.pid

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gc
 import os
+import signal
 import socket
 import time
 import warnings
@@ -140,6 +141,19 @@ def _docker_answers() -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # it leaves its socket open where no daemon listens
             gc.collect()
+
+
+@contextlib.contextmanager
+def frozen(*servers: EmbeddedRedis) -> Iterator[None]:
+    """Meanwhile these servers stand still: they take what is sent to them, and say nothing."""
+    pids = [server._server._process.pid for server in servers if server._server is not None]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
 
 
 def free_ports(number: int) -> list[int]:

@@ -4,8 +4,8 @@
     await clock.look()       once
     await clock.keep()       again and again, until it is cancelled
 
-A look claims what it finds (`service.store.due`), and does it by the one use case for it (`service.games.tick`). It is
-a sign of life, too: time in which no server looked counts against no player.
+A look claims what it finds (`service.store.due`), and does it by the one use case for it (`service.games.tick`). That
+it is answered is a sign of life, too: time in which no look of any server was counts against no player.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from service.games.desk import Desk
 from service.games.errors import GameError
 from service.games.tick import tick
 from service.observability import metrics
+from service.store.due import SILENCE_MS, Look
 from service.store.errors import NewerTable, StoreUnavailable
 from service.store.keys import SHARDS
 
@@ -36,6 +37,8 @@ class Clock:
         self._desk = desk
         self._interval_s = interval_s
         self._busy: set[int] = set()
+        self._answered: dict[int, int] = {}
+        """When a look at a shard was last answered, in ms since 1970."""
 
     async def keep(self) -> Never:
         """Looks again and again, and at once where more was due than one look takes.
@@ -63,15 +66,32 @@ class Clock:
             self._busy.discard(shard)
 
     async def _look_at(self, shard: int) -> bool:
-        now_ms = self._desk.now_ms()
         try:
-            found = await self._desk.store.look(shard, now_ms, _MOST)
+            games = await self._claimed(shard)
         except StoreUnavailable:
             return False  # counted by the store, and told by the readiness
-        self._desk.outages.put(shard, found.outages, now_ms)
-        for game in found.games:
+        for game in games:
             await self._do(game)
-        return len(found.games) == _MOST
+        return len(games) >= _MOST
+
+    async def _claimed(self, shard: int) -> tuple[str, ...]:
+        """The games of a shard in which something is due, once all is known of the outages by which it is judged.
+
+        An answer that comes long after the last that is known of may end an outage, or this process alone was held up
+        while others served: only the store can tell, and does so when the next look has told it of this answer.
+        """
+        found = await self._look_once(shard)
+        games = found.games
+        if self._answered[shard] - found.served_ms > SILENCE_MS:
+            found = await self._look_once(shard)
+            games += found.games
+        self._desk.outages.put(shard, found.outages, self._answered[shard])
+        return games
+
+    async def _look_once(self, shard: int) -> Look:
+        found = await self._desk.store.look(shard, self._desk.now_ms(), _MOST, self._answered.get(shard))
+        self._answered[shard] = self._desk.now_ms()
+        return found
 
     async def _do(self, game: str) -> None:
         """Does what is due in a game. Whatever goes wrong there is no matter of the other games."""

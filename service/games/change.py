@@ -16,6 +16,7 @@ from service.games.play import Course
 from service.games.retries import reused
 from service.games.timing import timed
 from service.observability.traces import span
+from service.store.errors import StoreUnavailable
 from service.store.outcome import Answered, Committed, Conflict, Gone, Request
 from service.store.table import SCHEMA, Batch, Table
 
@@ -105,7 +106,12 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
     after = timed(desk, table, after, now)
     batch = Batch(version=after.version, time_ms=now, actor=decision.actor, events=course.events)
     due_ms = after.clock.due_ms if after.clock else None
-    match await desk.store.commit(after, batch, request, record=course.record, due_ms=due_ms):
+    try:
+        outcome = await desk.store.commit(after, batch, request, record=course.record, due_ms=due_ms)
+    except StoreUnavailable:
+        desk.hints.forget(table.game)  # it may be written all the same, or something else before it
+        raise
+    match outcome:
         case Committed(stored):
             desk.hints.put(stored)
             return Changed(stored.version, stored, batch)

@@ -4,6 +4,7 @@ observe    as a stream
 poll       page by page, for those who cannot keep a stream open (`service.games.poll`); both go on from the same place
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
@@ -42,18 +43,20 @@ async def observe(
 
     Begins with the table itself where `after` is 0, ahead of the game, or of another epoch or mark than these (empty:
     any); and gives it again where versions that follow are no longer kept, or one that was given is no more, as Redis
-    has failed over without it. Heartbeats come after `heartbeat_s` seconds of silence. Once it has begun it outlives a
-    store that is away for a while. Raises GAME_NOT_FOUND, TOKEN_INVALID (at once, or when the viewer's seat is given
-    up), FELL_BEHIND, SERVER_DRAINING, the store's errors, and without a token SPECTATORS_NOT_ALLOWED where the table
-    keeps spectators away.
+    has failed over without it. Once it has begun it outlives a store that is away for a while. Heartbeats come after
+    `heartbeat_s` seconds of silence, then, too (up to two seconds later, the wait for a subscription that is not to be
+    had). Raises GAME_NOT_FOUND, TOKEN_INVALID (at once, or when the viewer's seat is given up), FELL_BEHIND,
+    SERVER_DRAINING, the store's errors, and without a token SPECTATORS_NOT_ALLOWED where the table keeps spectators
+    away.
     """
     table = await load(desk, game)
     whole = not follows(table, after, epoch, mark)
+    said = _now()
     while True:
         viewer = onlooker_of(table, token)
         if whole:
             yield see(desk, table, viewer, rematch=await rematch_of(desk, table, viewer))
-            after, mark = table.version, table.mark
+            after, mark, said = table.version, table.mark, _now()
         if is_over(table) and after >= table.version:
             return
         try:
@@ -64,14 +67,22 @@ async def observe(
                 ):
                     async for seen in followed:
                         yield seen
+                        said = _now()
                         if isinstance(seen, SeenBatch):
                             after, mark = seen.version, seen.mark
             return
         except HistoryLost:
-            table, whole = await _load_patiently(desk, game), True
+            whole = True
         except StoreUnavailable:
-            epoch, table = table.epoch, await _load_patiently(desk, game)
-            whole = not follows(table, after, epoch, mark)
+            epoch, whole = table.epoch, False
+        async with aclosing(_loaded(desk, game, after, said=said, heartbeat_s=heartbeat_s)) as waiting:
+            async for found in waiting:
+                if isinstance(found, Heartbeat):
+                    yield found
+                    said = _now()
+                else:
+                    table = found
+        whole = whole or not follows(table, after, epoch, mark)
 
 
 def follows(table: Table, after: int, epoch: str, mark: bytes) -> bool:
@@ -139,6 +150,23 @@ async def _follow(
             return
 
 
+async def _loaded(
+    desk: Desk, game: str, version: int, *, said: float, heartbeat_s: float
+) -> AsyncGenerator[Heartbeat | Table]:
+    """The newest table, as soon as the store can be reached, and before it the heartbeats of a watcher who has been
+    told of this version, and was told something last at `said`. Raises GAME_NOT_FOUND, SERVER_DRAINING.
+    """
+    loading = asyncio.create_task(_load_patiently(desk, game))
+    try:
+        while not (await asyncio.wait([loading], timeout=max(0.0, said + heartbeat_s - _now())))[0]:
+            yield Heartbeat(version, desk.now_ms())
+            said = _now()
+        yield await loading
+    finally:
+        loading.cancel()
+        await asyncio.wait([loading])
+
+
 async def _load_patiently(desk: Desk, game: str) -> Table:
     """The newest table, as soon as the store can be reached. Raises GAME_NOT_FOUND, SERVER_DRAINING."""
     backoff = Backoff(most=0.5)
@@ -150,6 +178,11 @@ async def _load_patiently(desk: Desk, game: str) -> Table:
                 return await load(desk, game)
         except StoreUnavailable:
             await backoff.pause()
+
+
+def _now() -> float:
+    """Seconds that only go on."""
+    return asyncio.get_running_loop().time()
 
 
 def _moves_seats(batch: Batch) -> bool:

@@ -1,7 +1,7 @@
 """When the service could not answer: that time counts against no player.
 
-What is known of it comes from the looks at what is due (`service.clock`): the store tells of each outage that a look
-has ended, and while this process cannot look, nobody knows of one better.
+What is known of it comes from the looks at what is due (`service.clock`): the store tells of each outage that has
+ended, and while no look of this process is answered, nobody knows of one better.
 """
 
 from service.store.due import SILENCE_MS
@@ -15,18 +15,18 @@ class Outages:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._looked: dict[int, int] = {}
+        self._answered: dict[int, int] = {}
 
-    def put(self, shard: int, outages: tuple[tuple[int, int], ...], now_ms: int) -> None:
-        """What a look at a shard has found."""
+    def put(self, shard: int, outages: tuple[tuple[int, int], ...], answered_ms: int) -> None:
+        """What a look at a shard has found, and when it was answered."""
         self._known[shard] = outages
-        self._looked[shard] = now_ms
+        self._answered[shard] = answered_ms
 
     def within(self, game: str, start_ms: int, end_ms: int) -> int:
         """For how many ms of this time, which ends now, the game could not be reached."""
         shard = shard_of(game)
         spans = self._known.get(shard, ())
-        looked = self._looked.get(shard, end_ms)
-        if end_ms - looked > SILENCE_MS:
-            spans = (*spans, (looked, end_ms))
+        answered = self._answered.get(shard, end_ms)
+        if end_ms - answered > SILENCE_MS:
+            spans = (*spans, (answered, end_ms))
         return sum(max(0, min(end, end_ms) - max(start, start_ms)) for start, end in spans)

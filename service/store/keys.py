@@ -22,8 +22,8 @@
     rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
     rummyd:{s7}:tables:<phase> zset     <id> of each table of the shard in this phase, the score the ms at which it
                                         expires
-    rummyd:{s7}:pulse          string   the ms at which a server last looked what is due
-    rummyd:{s7}:outages        zset     times in which none did, "<from>-<to>" in ms, the score the latter
+    rummyd:{s7}:pulse          string   the ms at which a server was last answered that looked what is due
+    rummyd:{s7}:outages        zset     times in which none was, "<from>-<to>" in ms, the score the latter
     rummyd:{s7}:probe          string   nothing: it is written to see whether the shard takes commits
     rummyd:{s7}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
 

@@ -8,6 +8,7 @@
 push, hands and all, to its debug log.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypedDict, TypeVar, cast
 
@@ -103,8 +104,8 @@ class Link:
     async def run(self, operation: str, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
         """What a script answers, once as many replicas as the limits ask for have what it wrote; see `call`.
 
-        Raises StoreUnavailable where too few have it in time. The script has run then, and what it wrote stays, unless
-        its server fails before a replica has it. The same round trip asks the replicas.
+        Raises StoreUnavailable where too few have it in time, whatever the script has answered. It has run then, and
+        what it wrote stays, unless its server fails before a replica has it. The same round trip asks the replicas.
         """
         if not self.replicas:
             return await self.call(operation, lambda: script(keys=keys, args=args))
@@ -118,7 +119,7 @@ class Link:
                     raise answer
             if cast(int, confirmed) < self.replicas:
                 text = f"{confirmed} of {self.replicas} replicas have confirmed in {self._wait_ms} ms"
-                raise StoreUnavailable(f"Redis: {text}; what was asked for is done, and may be lost")
+                raise StoreUnavailable(f"Redis: {text}; what was asked for may be done, and may be lost")
             return reply
 
         return await self.call(operation, send)
@@ -185,6 +186,7 @@ class ClusterLink(Link):
             # Else, after some slots have moved, it closes all its connections, those of calls under way included.
             reinitialize_steps=0,
         )
+        self._learning: asyncio.Task[None] | None = None
         # It has the same commands and pipelines; what else it lacks is not used.
         self.client = cast(Redis, self._cluster)
 
@@ -202,14 +204,19 @@ class ClusterLink(Link):
         return make(**options)
 
     async def refresh(self) -> None:
-        """Ask the cluster for its slots."""
+        """Ask the cluster for its slots; all who want to know at the same time ask once."""
+        if self._learning is None or self._learning.done():
+            self._learning = asyncio.create_task(self._cluster.nodes_manager.initialize())
+            self._learning.add_done_callback(_heard)
         try:
-            await self._cluster.nodes_manager.initialize()
+            await asyncio.shield(self._learning)
         except FAULTS as error:
             raise StoreUnavailable(f"Redis: {_said(error)}") from error
 
     async def close(self) -> None:
         """Close all connections of the client, which by itself closes none while it is to learn the cluster anew."""
+        if self._learning is not None:
+            await asyncio.wait([self._learning])
         await super().close()
         for nodes in ("nodes_cache", "startup_nodes"):
             await self._cluster.nodes_manager.aclose(nodes)
@@ -281,6 +288,12 @@ def _said(error: Exception) -> str:
         return type(error).__name__
     text = str(error).rpartition(" of pipeline caused error: ")[2]
     return text.partition(", with args")[0].partition("\n")[0][:200] or type(error).__name__
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """Its failure is no secret, though all who waited for it may have gone."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _never() -> Retry:

@@ -219,9 +219,9 @@ class Store:
         key, lifetime_ms = self._keys.quick(_digest(request)), self.lifetime_ms(Phase.PLAYING)
         return _chosen(await self._agreement.reach(key, value, old, lifetime_ms), request)
 
-    async def look(self, shard: int, now_ms: int, limit: int) -> Look:
+    async def look(self, shard: int, now_ms: int, limit: int, answered_ms: int | None = None) -> Look:
         """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
-        return await self._due.look(shard, now_ms, limit)
+        return await self._due.look(shard, now_ms, limit, answered_ms)
 
     async def census(self, now_ms: int) -> Counted:
         """How many tables there are, and how late what is due is."""

@@ -22,13 +22,17 @@ from tests.chaos.scenarios import LONG, SHORT, Figures, Scale
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 MARKS = re.compile(r"(<!-- chaos: figures -->\n).*?(<!-- /chaos -->)", re.DOTALL)
-HEAD = "| What was done | How often | Tables | Acts acknowledged | Sent again | Streams resumed | Slowest act | Lost |"
+HEAD = (
+    "| What was done | How often | Tables | Acts acknowledged | By the clock | Sent again | Streams resumed | "
+    "Slowest act | Lost |"
+)
 
 Scenario = Callable[[Path, Scale], Awaitable[Figures]]
 
 ALL: tuple[Scenario, ...] = (
     scenarios.servers_killed,
     scenarios.redis_killed,
+    scenarios.redis_silent,
     scenarios.rolling_restart,
     scenarios.sentinel_failover,
     scenarios.cluster_failover,
@@ -104,6 +108,7 @@ def row(figures: Figures) -> str:
         ", ".join(f"{number} {what}" for what, number in figures.broken.items()),
         f"{figures.tables or len(records):,}",
         f"{figures.acts:,}",
+        f"{figures.unasked:,}",
         f"{sum(record.repeated for record in records):,}",
         f"{sum(watched.resumed for record in records for watched in record.watched):,}",
         f"{max((record.slowest_s for record in records), default=0.0):.1f} s",

@@ -3,17 +3,20 @@
 faults(record, truth)       a sentence for each thing that is wrong; none where the service kept its promises:
 
 - an acknowledged act stands in the history exactly once, at the version that was acknowledged, with the same events;
-- one that was refused does not stand there, one that nobody knows of at most once, and nothing else does;
+- one that was refused does not stand there, one that nobody knows of at most once, and nothing else does but what
+  follows from the rules and the clock (`tests.chaos.turns`);
 - the versions have no gap;
-- every watcher was told the table once, and then each version once and in order, as redacted for it;
+- every watcher was told the table once, and then each version once and in order, as redacted for it, but for a player
+  who has left: nothing after that;
 - the record, played again, comes to the stored match, byte for byte, and no card is lost or doubled on the way.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from rummy.v1.event_pb2 import EventBatch
 from rummy.v1.game_pb2 import Game
 
 from engine.errors import BadReplay
@@ -23,8 +26,9 @@ from service.api.convert.events import batch_to
 from service.games.play import SEED_LINE
 from service.games.seen import see_batch
 from service.games.tokens import hash_of
-from service.store import Batch, Phase, Table
+from service.store import Batch, Phase, SeatLeft, Table
 from tests.chaos.record import Ask, TableRecord, Watched
+from tests.chaos.turns import unfounded
 
 
 @dataclass(frozen=True)
@@ -36,16 +40,27 @@ class Truth:
     lines: list[str]
     requests: Mapping[str, int]
 
+    @property
+    def unasked(self) -> list[Batch]:
+        """What no request has made, beside the table itself."""
+        made = set(self.requests.values())
+        return [batch for batch in self.batches if batch.version > 1 and batch.version not in made]
 
-def faults(record: TableRecord, truth: Truth, *, forked: bool = False) -> list[str]:
+
+def faults(
+    record: TableRecord, truth: Truth, *, forked: bool = False, silences: Sequence[tuple[int, int]] = ()
+) -> list[str]:
     """A sentence for each promise that was not kept to the clients of the table.
+
+    `silences` are times, from and to in ms since 1970, in which nobody could be served.
 
     `forked`: a master has failed over, so that watchers may have been told of commits that no replica had, and that
     were never acknowledged. Then they may be shown the table again, and are held to what is stored from there on.
     """
-    found = [*record.faults, *_versions(truth), *_asks(record, truth), *_ownership(record, truth)]
+    found = [*record.faults, *_versions(truth), *_asks(record, truth), *_ownership(record, truth, silences)]
     for watched in record.watched:
-        found += _followed(watched, truth) if forked else _watched(watched, truth)
+        hold = _followed if forked else _watched
+        found += hold(watched, truth, _left(record, truth) if watched.seat == record.left else None)
     return [f"{record.name}: {fault}" for fault in (*found, *_play(truth))]
 
 
@@ -84,24 +99,32 @@ def _asks(record: TableRecord, truth: Truth) -> Iterator[str]:
             yield f"the act {ask.request_id} expected version {ask.expected_version} and has made version {stands}"
 
 
-def _ownership(record: TableRecord, truth: Truth) -> Iterator[str]:
-    """Each version that a seat has made is one request's, which some client sent."""
+def _ownership(record: TableRecord, truth: Truth, silences: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Each version is one request's, which some client sent, or follows without anybody's doing."""
     sent = {_key(record, ask): ask.seat for ask in record.asks}
-    acts = {key: version for key, version in truth.requests.items() if key in sent}
+    sent |= {_key_of(record, seat, request_id): seat for request_id, seat in record.calls.items()}
     for version, times in Counter(truth.requests.values()).items():
         if times > 1:
             yield f"version {version} was made by {times} requests"
-    made = {version: sent[key] for key, version in acts.items()}
-    for batch in truth.batches:
-        if (
-            batch.actor is not None
-            and batch.version > len(record.tokens) + 1
-            and made.get(batch.version) != batch.actor
-        ):
-            yield f"version {batch.version} is an act of seat {batch.actor} that no client of it sent"
+    made = {version: sent[key] for key, version in truth.requests.items() if key in sent}
+    bots = frozenset(number for number, seat in enumerate(truth.table.seats) if seat.bot)
+    yield from unfounded(truth.table.limit, bots, truth.batches, made, silences)
 
 
-def _watched(watched: Watched, truth: Truth) -> Iterator[str]:
+def _left(record: TableRecord, truth: Truth) -> int | None:
+    """The version with which a player left, where one has."""
+    keys = [_key_of(record, seat, request_id) for request_id, seat in record.calls.items() if seat == record.left]
+    versions = [
+        batch.version
+        for batch in truth.batches
+        if batch.version in {truth.requests.get(key) for key in keys}
+        and any(isinstance(event, SeatLeft) for event in batch.events)
+    ]
+    return versions[0] if versions else None
+
+
+def _watched(watched: Watched, truth: Truth, left: int | None = None) -> Iterator[str]:
+    """What is wrong with what a watcher was told. With the version `left` the player has given up the seat."""
     who = "a spectator" if watched.seat is None else f"seat {watched.seat}"
     first, *others = watched.told
     if not isinstance(first, Game) or any(isinstance(other, Game) for other in others):
@@ -109,10 +132,12 @@ def _watched(watched: Watched, truth: Truth) -> Iterator[str]:
         return
     epoch = truth.table.epoch
     later = [batch for batch in truth.batches if batch.version > first.version]
-    expected = [batch_to(see_batch(batch, watched.seat, epoch)) for batch in later]
+    if left is not None:  # one whose stream was lost just then is not even told of it
+        later = [batch for batch in later if batch.version <= min(left, max([first.version, *_numbers(others)]))]
+    expected = [batch_to(see_batch(batch, None if batch.version == left else watched.seat, epoch)) for batch in later]
     if others == expected:
         return
-    versions = [told.version for told in others]
+    versions = _numbers(others)
     if versions != [batch.version for batch in expected]:
         yield f"{who} was told of {versions} after version {first.version}; the table is at {truth.table.version}"
         return
@@ -120,7 +145,7 @@ def _watched(watched: Watched, truth: Truth) -> Iterator[str]:
     yield f"{who} was told otherwise than the history says of versions {differing}"
 
 
-def _followed(watched: Watched, truth: Truth) -> Iterator[str]:
+def _followed(watched: Watched, truth: Truth, left: int | None = None) -> Iterator[str]:
     """As `_watched`, where what was told may have been lost: no version is left out, and from the last table on, all is
     as it is stored.
     """
@@ -128,7 +153,7 @@ def _followed(watched: Watched, truth: Truth) -> Iterator[str]:
     for before, told in pairwise(watched.told):
         if not isinstance(told, Game) and told.version != before.version + 1:
             yield f"a watcher was told of version {told.version} after {before.version}"
-    yield from _watched(replace(watched, told=watched.told[max(shown, default=0) :]), truth)
+    yield from _watched(replace(watched, told=watched.told[max(shown, default=0) :]), truth, left)
 
 
 def _play(truth: Truth) -> Iterator[str]:
@@ -154,6 +179,14 @@ def _told(batch: Batch, seat: int) -> list[object]:
     return list(batch_to(see_batch(batch, seat, "")).events)
 
 
+def _numbers(told: Sequence[Game | EventBatch]) -> list[int]:
+    return [one.version for one in told]
+
+
 def _key(record: TableRecord, ask: Ask) -> str:
-    """The request's key in the store: see `service.games.retries`."""
-    return f"{hash_of(record.tokens[ask.seat]).hex()[:16]}:{ask.request_id}"
+    return _key_of(record, ask.seat, ask.request_id)
+
+
+def _key_of(record: TableRecord, seat: int, request_id: str) -> str:
+    """A request's key in the store: see `service.games.retries`."""
+    return f"{hash_of(record.tokens[seat]).hex()[:16]}:{request_id}"

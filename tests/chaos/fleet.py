@@ -20,6 +20,8 @@ from clients.over_grpc import GrpcApi
 from clients.over_rest import RestApi
 from tests.e2e.live import Rummyd
 
+_FLAGS = ("--history-length", "100000", "--bot-think-ms", "50")
+
 
 class AnyServer:
     """The `Api` of several servers at once. Each call, and each stream, is one server's, drawn anew."""
@@ -38,6 +40,15 @@ class AnyServer:
 
     async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
         return await self._one().quick_join(request)
+
+    async def add_bot(self, request: pb.AddBotRequest, token: str) -> Game:
+        return await self._one().add_bot(request, token)
+
+    async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
+        return await self._one().resume_seat(request, token)
+
+    async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
+        return await self._one().leave_game(request, token)
 
     async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
         return await self._one().rematch(request, token)
@@ -93,13 +104,13 @@ class Fleet:
 
 @asynccontextmanager
 async def fleet(folder: Path, redis_url: str, *flags: str, size: int = 3) -> AsyncIterator[Fleet]:
-    """So many servers on that Redis, whose history keeps every version."""
+    """So many servers on that Redis, whose history keeps every version, and whose bots think a moment."""
     async with AsyncExitStack() as stack:
         servers = []
         for number in range(size):
             place = folder / f"server-{number}"
             place.mkdir()
-            servers.append(Rummyd(place, "--history-length", "100000", *flags, redis_url=redis_url))
+            servers.append(Rummyd(place, *_FLAGS, *flags, redis_url=redis_url))
             stack.push(servers[-1])
         await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
         apis: list[Api] = []

@@ -1,18 +1,20 @@
 """Players who behave as clients on bad networks do: they hang up, send twice, send late, send two acts for one turn.
 
-table = await play_table(api, game, chance)     a whole match, with everything that was sent and told
+await play_table(api, plan, chance, record)     a whole match, with everything that was sent and told
 
-Whatever they do they retry by `clients.retry` alone, with the request id of the first try.
+Some are slow as well, some leave, and some play against bots. Whatever they do they retry by `clients.retry` alone,
+with the request id of the first try.
 """
 
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import partial
-from uuid import UUID
 
+from google.protobuf.duration_pb2 import Duration
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.action_pb2 import Action
 from rummy.v1.game_pb2 import Game
@@ -22,17 +24,40 @@ from clients.api import Api, CallError
 from clients.demo.policy import choose
 from clients.retry import followed, polled, retried
 from tests.chaos.record import Ask, TableRecord, Watched
+from tests.chaos.seating import Seating, new_id
 
 PATIENCE_S = 60.0
 END_S = 90.0
 """What is not over by then hangs."""
 
 
-async def play_table(api: Api, game: Game, chance: random.Random, record: TableRecord, *, watchers: int = 1) -> None:
-    """Creates a table, plays a match there to its end, and watches it from every seat and as `watchers` spectators."""
-    table = Hand(api, chance, record)
-    await table.sit_down(game)
-    record.watched += [Watched(seat) for seat in (*range(game.seat_count), *[None] * watchers)]
+@dataclass(frozen=True)
+class Plan:
+    """What is to be played, and how those who play come to the table.
+
+    `bots`: so many of the seats. `quick`: by QuickJoin; `game` is then alike no other's. `again`: those of that table
+    meet once more. `slow_s`: how long a player takes now and then. `leaves`: the player of the last seat leaves.
+    """
+
+    game: Game
+    bots: int = 0
+    quick: bool = False
+    again: TableRecord | None = None
+    slow_s: float = 0.0
+    leaves: bool = False
+
+
+async def play_table(api: Api, plan: Plan, chance: random.Random, record: TableRecord, *, watchers: int = 1) -> None:
+    """Plays a match at a table to its end, and watches it from every player's seat and as `watchers` spectators."""
+    seating = Seating(api, chance, record)
+    if plan.again:
+        await seating.play_again(plan.again)
+    elif plan.quick:
+        await seating.quick_join(plan.game)
+    else:
+        await seating.join(plan.game, bots=plan.bots)
+    table = Hand(api, chance, record, slow_s=plan.slow_s, leaves=plan.leaves)
+    record.watched += [Watched(seat) for seat in (*range(len(record.tokens)), *[None] * watchers)]
     async with asyncio.TaskGroup() as group:
         begun = asyncio.Barrier(len(record.watched) + 1)
         for watched in record.watched:
@@ -42,27 +67,14 @@ async def play_table(api: Api, game: Game, chance: random.Random, record: TableR
 
 
 class Hand:
-    """All the hands at one table."""
+    """All the hands at one table. `slow_s` and `leaves` are as in a `Plan`."""
 
-    def __init__(self, api: Api, chance: random.Random, record: TableRecord) -> None:
+    def __init__(
+        self, api: Api, chance: random.Random, record: TableRecord, *, slow_s: float = 0.0, leaves: bool = False
+    ) -> None:
         self._api, self._chance, self._record = api, chance, record
+        self._slow_s, self._leaves = slow_s, leaves
         self._sent: list[tuple[Ask, pb.ActRequest]] = []
-
-    async def sit_down(self, game: Game, repeats: float = 0.3) -> None:
-        """Creates the table and takes every seat; this share of the calls is sent more than once."""
-        create = pb.CreateGameRequest(game=game, request_id=self._new_id())
-        name = (await retried(partial(self._api.create_game, create))).name
-        if self._chance.random() < repeats and (await retried(partial(self._api.create_game, create))).name != name:
-            self._record.faults.append("a repeated create made another table")
-        self._record.name = name
-        for seat in range(game.seat_count):
-            join = pb.JoinGameRequest(name=name, display_name=f"Player {seat}", request_id=self._new_id())
-            joined = [await retried(partial(self._api.join_game, join))]
-            if self._chance.random() < repeats:
-                joined += await asyncio.gather(*(retried(partial(self._api.join_game, join)) for _ in range(2)))
-            if {(answer.seat, answer.token) for answer in joined} != {(seat, joined[0].token)}:
-                self._record.faults.append(f"the join of seat {seat} gave seats {[answer.seat for answer in joined]}")
-            self._record.tokens.append(joined[0].token)
 
     async def watch(self, watched: Watched, begun: asyncio.Barrier) -> None:
         """Follows the table to the end of its match, over as many streams as it takes; the first seat polls."""
@@ -72,28 +84,48 @@ class Hand:
 
         token = "" if watched.seat is None else self._record.tokens[watched.seat]
         follow = polled if watched.seat == 0 else partial(followed, resumed=resumed)
-        async with (
-            asyncio.timeout(None) as deadline,
-            aclosing(follow(self._api, self._record.name, token, patience_s=PATIENCE_S)) as news,
-        ):
-            async for item in news:
-                if not watched.told:
-                    await begun.wait()
-                watched.told.append(item)
-                deadline.reschedule(asyncio.get_running_loop().time() + END_S)
+        try:
+            async with (
+                asyncio.timeout(None) as deadline,
+                aclosing(follow(self._api, self._record.name, token, patience_s=PATIENCE_S)) as news,
+            ):
+                async for item in news:
+                    if not watched.told:
+                        await begun.wait()
+                    watched.told.append(item)
+                    deadline.reschedule(asyncio.get_running_loop().time() + END_S)
+        except CallError as error:
+            if watched.seat is None or watched.seat != self._record.left or error.reason != "TOKEN_INVALID":
+                raise
 
     async def play(self) -> None:
         """Plays until the match is over."""
         view = await self._look(0)
         while view.HasField("turn"):
             seat = view.turn
+            if seat >= len(self._record.tokens) or seat == self._record.left:
+                view = await self._awaited(view.version)
+                continue
             if not view.HasField("options"):
                 view = await self._look(seat)
                 continue
-            action = await choose(view, partial(self._legal, seat))
-            view = await self._act(seat, view, action) or await self._look(seat)
+            view = await self._turn(seat, view)
             if self._sent and self._chance.random() < 0.05:
-                await self._send(*self._chance.choice(self._sent))  # long after its answer
+                late = self._chance.choice(self._sent)  # long after its answer
+                if late[0].seat != self._record.left:
+                    await self._send(*late)
+
+    async def _turn(self, seat: int, view: View) -> View:
+        """What the player of a seat does when it is his turn, by his view; gives a newer one."""
+        if self._leaves and len(self._record.asks) > 12 and self._record.left is None:
+            return await self._leave(len(self._record.tokens) - 1)
+        if self._slow_s and self._chance.random() < 0.04:
+            return await self._think(seat)
+        try:
+            action = await choose(view, partial(self._legal, seat, view.version))
+        except _Late:
+            return await self._look(seat)
+        return await self._act(seat, view, action) or await self._look(seat)
 
     async def act_some(self, acts: int, patience_s: float = PATIENCE_S) -> None:
         """Does so many acts, each once; stops at the first that is not acknowledged within the patience."""
@@ -103,7 +135,7 @@ class Hand:
                 view = await self._look(view.turn)
             seat = view.turn
             answer = await self._send(
-                *self._ask(seat, view, await choose(view, partial(self._legal, seat))), patience_s
+                *self._ask(seat, view, await choose(view, partial(self._legal, seat, view.version))), patience_s
             )
             if answer is None:
                 return
@@ -134,8 +166,54 @@ class Hand:
         self._record.slowest_s = max(self._record.slowest_s, time.monotonic() - started)
         return answer.view if answer else None
 
+    async def _think(self, seat: int) -> View:
+        """A player takes his time; if that was too long, he may say that he is back."""
+        await asyncio.sleep(self._chance.uniform(0.5, 1.5) * self._slow_s)
+        if self._chance.random() < 0.5:
+            await self._resume(seat)
+        return await self._look(seat)
+
+    async def _resume(self, seat: int) -> None:
+        """A player says that he is there."""
+        request = pb.ResumeSeatRequest(name=self._record.name, request_id=self._called(seat))
+        await self._unless_over(partial(self._api.resume_seat, request, self._record.tokens[seat]))
+
+    async def _leave(self, seat: int) -> View:
+        """A player gives up his seat, twice."""
+        self._record.left = seat
+        request = pb.LeaveGameRequest(name=self._record.name, request_id=self._called(seat))
+        for _ in range(2):
+            await self._unless_over(partial(self._api.leave_game, request, self._record.tokens[seat]))
+        return await self._look(0)
+
+    async def _unless_over(self, call: Callable[[], Awaitable[Game]]) -> None:
+        """Makes a call; others may have played the match to its end by then."""
+        try:
+            await retried(call)
+        except CallError as error:
+            if error.reason != "GAME_OVER":
+                raise
+
+    def _called(self, seat: int) -> str:
+        """The id of a request of a seat that is no act."""
+        request_id = new_id(self._chance)
+        self._record.calls[request_id] = seat
+        return request_id
+
+    async def _awaited(self, version: int) -> View:
+        """The view of the first seat when something has happened after this version.
+
+        Its player comes back if he is away: where all are, nothing happens any more.
+        """
+        game = await retried(partial(self._api.get_game, pb.GetGameRequest(name=self._record.name)))
+        if game.seats[0].state == Game.Seat.STATE_AWAY:
+            await self._resume(0)
+        request = pb.ListEventsRequest(name=self._record.name, after=version, wait=Duration(seconds=10))
+        await retried(partial(self._api.list_events, request, self._record.tokens[0]))
+        return await self._look(0)
+
     def _ask(self, seat: int, view: View, action: Action) -> tuple[Ask, pb.ActRequest]:
-        ask = Ask(self._new_id(), seat, view.version)
+        ask = Ask(new_id(self._chance), seat, view.version)
         self._record.asks.append(ask)
         request = pb.ActRequest(
             name=self._record.name, actions=[action], request_id=ask.request_id, expected_version=view.version
@@ -171,11 +249,15 @@ class Hand:
         request = pb.GetGameRequest(name=self._record.name)
         return (await retried(partial(self._api.get_game, request, self._record.tokens[seat]))).view
 
-    async def _legal(self, seat: int) -> AsyncIterator[Action]:
+    async def _legal(self, seat: int, version: int) -> AsyncIterator[Action]:
         request = pb.ListLegalActionsRequest(name=self._record.name, page_size=100)
         call = partial(self._api.list_legal_actions, request, self._record.tokens[seat])
-        for action in (await retried(call)).actions:
+        legal = await retried(call)
+        if legal.version != version:
+            raise _Late
+        for action in legal.actions:
             yield action
 
-    def _new_id(self) -> str:
-        return str(UUID(int=self._chance.getrandbits(128), version=4))
+
+class _Late(Exception):
+    """The game has gone on since: the player was too slow."""

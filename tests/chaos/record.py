@@ -39,11 +39,17 @@ class Watched:
 
 @dataclass
 class TableRecord:
-    """All that is kept of one table. `tokens` are by seat; `repeated`: sends beyond the first of a request."""
+    """All that is kept of one table. `tokens` are by player's seat; `repeated`: sends beyond the first of a request.
+
+    `calls` are those beside acts that make a version of a seat, by their request ids: to leave, and to come back.
+    """
 
     name: str = ""
     tokens: list[str] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
+    calls: dict[str, int] = field(default_factory=dict)
+    left: int | None = None
+    """The seat whose player has left."""
     watched: list[Watched] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     """What was seen to be wrong while it was played."""

@@ -5,14 +5,14 @@ small. Whatever a promise forbids is an AssertionError that names it.
 """
 
 import asyncio
+import itertools
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
-
-from rummy.v1.game_pb2 import Game
 
 from service.embedded import EmbeddedRedis
 from service.store import Options, Store
@@ -20,8 +20,9 @@ from service.store.keys import Keys
 from tests import servers
 from tests.chaos.check import Truth, faults, lost, misled
 from tests.chaos.fleet import Fleet, fleet
-from tests.chaos.load import PATIENCE_S, Hand, play_table
+from tests.chaos.load import PATIENCE_S, Hand, Plan, play_table
 from tests.chaos.record import TableRecord, Watched
+from tests.chaos.seating import Seating
 from tests.e2e.players import game_of
 from tests.replicated import Servers, cluster_of_six, sentinel_trio
 
@@ -59,6 +60,8 @@ class Figures:
     tables: int = 0
     """Tables played without a record of theirs, and the acts at them."""
     other_acts: int = 0
+    unasked: int = 0
+    """Versions that the clock has made: moves of bots, and turns whose time was up."""
 
     @property
     def acts(self) -> int:
@@ -72,7 +75,7 @@ class Figures:
 
 
 async def servers_killed(folder: Path, scale: Scale) -> Figures:
-    """A server of three is killed every second, as long as another lives; each is started again at once."""
+    """A server of three is killed every second in which another lives; each is started again at once."""
     with EmbeddedRedis() as redis:
         async with fleet(folder, redis.url) as ours:
 
@@ -83,7 +86,8 @@ async def servers_killed(folder: Path, scale: Scale) -> Figures:
                             starting.create_task(ours.kill(ours.up[0]))
                         await asyncio.sleep(1.0)
 
-            figures = await under_load("SIGKILL of one of three servers every second", ours, redis.url, scale, kill_on)
+            name = "SIGKILL of one of three servers every second, while another is up"
+            figures = await under_load(name, ours, redis.url, scale, kill_on)
             figures.broken["servers killed"] = ours.kills
             return figures
 
@@ -107,6 +111,32 @@ async def redis_killed(folder: Path, scale: Scale) -> Figures:
             name = "SIGKILL of Redis (append-only file, fsync always) every two seconds"
             figures = await under_load(name, ours, redis.url, scale, kill_on)
             figures.broken["Redis killed"] = kills
+            return figures
+
+
+async def redis_silent(folder: Path, scale: Scale) -> Figures:
+    """Redis is stopped for three to four and a half seconds, and goes on: that time counts against nobody.
+
+    The looks that were given up meanwhile, by all servers, are read when it does.
+    """
+    silences: list[tuple[int, int]] = []
+    with EmbeddedRedis() as redis:
+
+        async def stop_on() -> None:
+            async with _seconds(scale) as left:
+                for seconds in itertools.cycle((4.3, 3.1, 3.9, 4.4)):
+                    await asyncio.sleep(2.0)
+                    if not left() and silences:
+                        return
+                    with servers.frozen(redis):
+                        begun_ms = _now_ms()
+                        await asyncio.sleep(seconds)
+                        silences.append((begun_ms, _now_ms()))
+
+        async with fleet(folder, redis.url) as ours:
+            name = "SIGSTOP of Redis for three to four and a half seconds, again and again"
+            figures = await under_load(name, ours, redis.url, scale, stop_on, timed=1.0, silences=silences)
+            figures.broken["silences"] = len(silences)
             return figures
 
 
@@ -193,8 +223,9 @@ async def _watched_table(ours: Fleet, number: int, figures: Figures, watching: a
     """A table whose match has begun, watched from every seat and by a spectator."""
     record = TableRecord(watched=[Watched(0), Watched(1), Watched(None)])
     figures.records.append(record)
-    hand = Hand(ours.any, random.Random(number), record)  # noqa: S311 - a player
-    await hand.sit_down(game_of(2, deals=1))
+    chance = random.Random(number)  # noqa: S311 - a player
+    hand = Hand(ours.any, chance, record)
+    await Seating(ours.any, chance, record).join(game_of(2, deals=1))
     begun = asyncio.Barrier(len(record.watched) + 1)
     for watched in record.watched:
         watching.create_task(hand.watch(watched, begun))
@@ -211,27 +242,33 @@ async def under_load(
     break_things: Callable[[], Awaitable[None]],
     *,
     forked: bool = False,
+    timed: float = 0.4,
+    silences: Sequence[tuple[int, int]] = (),
 ) -> Figures:
     """Plays match after match at so many tables for as long as things are broken; then checks them all.
 
-    What is broken is whole again before the last matches are played to their ends.
+    What is broken is whole again before the last matches are played to their ends. `timed` is the share of tables
+    with a turn limit; the time in `silences` is to count for no turn there.
     """
     figures = Figures(name)
     over = asyncio.Event()
 
     async def table_after_table(number: int) -> None:
         chance = random.Random(number)  # noqa: S311 - a player
+        plan = _plan(chance, timed)
         while not over.is_set():
             record = TableRecord()
             figures.records.append(record)
-            await play_table(ours.any, _game(chance), chance, record)
+            await play_table(ours.any, plan, chance, record)
+            again = record.left is None and chance.random() < 0.5
+            plan = replace(plan, again=record) if again else _plan(chance, timed)
 
     async with asyncio.TaskGroup() as group:
         for number in range(scale.tables):
             group.create_task(table_after_table(number))
         await break_things()
         over.set()
-    await check(figures, redis_url, forked=forked)
+    await check(figures, redis_url, forked=forked, silences=silences)
     return figures
 
 
@@ -243,7 +280,7 @@ async def _seconds(scale: Scale) -> AsyncIterator[Callable[[], bool]]:
     yield lambda: loop.time() < end
 
 
-async def check(figures: Figures, redis_url: str, *, forked: bool) -> None:
+async def check(figures: Figures, redis_url: str, *, forked: bool, silences: Sequence[tuple[int, int]] = ()) -> None:
     """Holds all that was told to all that is stored; see `faults`."""
     found: list[str] = []
     store = await Store.connect(redis_url)
@@ -251,7 +288,8 @@ async def check(figures: Figures, redis_url: str, *, forked: bool) -> None:
         for record in figures.records:
             truth = await truth_of(store, redis_url, record.game)
             figures.lost += len(lost(record, truth))
-            found += faults(record, truth, forked=forked)
+            figures.unasked += len(truth.unasked)
+            found += faults(record, truth, forked=forked, silences=silences)
     finally:
         await store.close()
     assert not found, f"{len(found)} promises broken:\n" + "\n".join(found[:20])
@@ -284,7 +322,22 @@ def _requests(redis_url: str, game: str) -> dict[str, int]:
     }
 
 
-def _game(chance: random.Random) -> Game:
-    """A short match, of any kind."""
+def _plan(chance: random.Random, timed: float) -> Plan:
+    """A short match, of any kind: this share of them with a turn limit, some with a bot, some of QuickJoin."""
     preset = chance.choice(["basic", "basic", "rummy500"])
-    return game_of(chance.randint(2, 4), preset, deals=1)
+    game = game_of(chance.randint(2, 4), preset, deals=1)
+    bots = int(chance.random() < 0.3)
+    leaves = game.seat_count - bots > 1 and chance.random() < 0.15
+    if chance.random() < timed:
+        game.turn_limit.turn.FromSeconds(1)
+        game.turn_limit.bank.FromSeconds(1)
+        game.turn_limit.misses = 2
+        return Plan(game, bots, slow_s=2.0, leaves=leaves)
+    if chance.random() < 0.3:
+        game.turn_limit.turn.FromSeconds(3_600 + chance.randrange(80_000))  # never up, and alike no other's
+        return Plan(game, quick=True, leaves=leaves)
+    return Plan(game, bots, leaves=leaves)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -24,6 +24,13 @@ async def test_redis_is_killed(tmp_path: Path) -> None:
     assert figures.broken["Redis killed"] >= 2
 
 
+async def test_redis_is_silent(tmp_path: Path) -> None:
+    """While Redis stalls for seconds at a time and goes on, no turn is shorter by that, and no act is lost."""
+    figures = await scenarios.redis_silent(tmp_path, SHORT)
+    assert figures.lost == 0
+    assert figures.broken["silences"] >= 1
+
+
 async def test_servers_are_restarted(tmp_path: Path) -> None:
     """While three servers are restarted one after the other, no act fails."""
     figures = await scenarios.rolling_restart(tmp_path, SHORT)

@@ -16,7 +16,7 @@ from service.embedded import EmbeddedRedis
 from service.store import Store
 from tests.chaos.check import Truth, faults, lost
 from tests.chaos.fleet import fleet
-from tests.chaos.load import play_table
+from tests.chaos.load import Plan, play_table
 from tests.chaos.record import Ask, TableRecord
 from tests.chaos.scenarios import truth_of
 from tests.e2e.players import game_of
@@ -27,14 +27,20 @@ Played = tuple[TableRecord, Truth]
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     """A match as clients and store have it, while nothing was broken."""
-    return asyncio.run(play(tmp_path_factory.mktemp("fleet")))
+    return asyncio.run(play(tmp_path_factory.mktemp("fleet"), Plan(game_of(3, deals=1))))
 
 
-async def play(folder: Path) -> Played:
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """As well, of three players and a bot. One of them leaves."""
+    return asyncio.run(play(tmp_path_factory.mktemp("fleet"), Plan(game_of(4, deals=1), bots=1, leaves=True)))
+
+
+async def play(folder: Path, plan: Plan) -> Played:
     record = TableRecord()
     with EmbeddedRedis() as redis:
         async with fleet(folder, redis.url, size=1) as ours:
-            await play_table(ours.any, game_of(3, deals=1), random.Random(5), record)  # noqa: S311 - a player
+            await play_table(ours.any, plan, random.Random(5), record)  # noqa: S311 - a player
             store = await Store.connect(redis.url)
             truth = await truth_of(store, redis.url, record.game)
             await store.close()
@@ -159,6 +165,31 @@ def test_an_honest_service_has_no_fault(played: Played) -> None:
     record, truth = played
     assert faults(record, truth) == []
     assert lost(record, truth) == []
+
+
+def test_bots_and_those_who_leave_are_no_fault(mixed: Played) -> None:
+    """A bot's moves, and what is played for a seat that was left, are asked for by nobody; who left is told no more."""
+    record, truth = mixed
+    assert faults(record, truth) == []
+    assert truth.unasked
+    assert record.left == 2
+    assert record.watched[2].told[-1].version < truth.table.version
+
+
+def test_who_has_left_is_told_nothing_more(mixed: Played) -> None:
+    """To tell a player who has left of what follows is a fault."""
+    record, truth = copy.deepcopy(mixed)
+    missed = [told for told in record.watched[-1].told if told.version > record.watched[2].told[-1].version]
+    record.watched[2].told.append(missed[0])
+    assert re.search("seat 2 was told of", "\n".join(faults(record, truth)))
+
+
+def test_a_bot_moves_for_no_other(mixed: Played) -> None:
+    """A bot's move in the name of a player is found."""
+    record, truth = mixed
+    moved = next(batch for batch in truth.unasked if batch.actor == 3)
+    others = [structs.replace(batch, actor=0) if batch is moved else batch for batch in truth.batches]
+    assert re.search("is an act of seat 0 that no client", "\n".join(faults(record, replace(truth, batches=others))))
 
 
 FORKED_WAYS: list[tuple[Callable[[TableRecord, Truth], Truth], str]] = [

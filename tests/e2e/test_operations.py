@@ -2,13 +2,10 @@
 
 import asyncio
 import json
-import os
 import re
-import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from urllib.parse import urljoin
 
 import grpc
@@ -25,18 +22,6 @@ from tests.e2e.live import LONGEST_S, Rummyd
 from tests.e2e.players import DRAW, client_of, game_of, sit_down, watching
 
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
-
-
-@contextmanager
-def frozen(redis: EmbeddedRedis) -> Iterator[None]:
-    """A Redis that stands still meanwhile: it takes what is sent to it, and says nothing."""
-    with servers.client(redis.url) as client:
-        pid = int(client.info("server")["process_id"])
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 async def becomes(url: str, wanted: str) -> None:
@@ -179,7 +164,7 @@ async def test_without_redis_calls_fail_soon(start: Start, embedded_redis: Embed
             await all_fail_soon(server, client, name)
             await asyncio.to_thread(embedded_redis.start)
         else:
-            with frozen(embedded_redis):
+            with servers.frozen(embedded_redis):
                 await all_fail_soon(server, client, name)
         await becomes(f"{server.rest}/readyz", '^.*"ready"')
         joined = await client.join(name)

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from typing import NoReturn
 
 import pytest
 
@@ -129,7 +130,7 @@ async def test_it_goes_on_when_the_store_is_back(desk: Desk, clock: Time, monkey
     ticking = Clock(desk, 0.001)
     look = desk.store.look
 
-    async def away(*_: object) -> object:
+    async def away(*_: object) -> NoReturn:
         raise StoreUnavailable("away")
 
     monkeypatch.setattr(desk.store, "look", away)

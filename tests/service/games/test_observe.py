@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, aclosing
+from typing import NoReturn
 
 import pytest
 from msgspec.structs import replace
@@ -331,6 +332,34 @@ async def test_a_watch_that_has_begun_outlives_a_store_that_is_away(
         batch = await anext(stream)
     assert batch.version == acted.version == shown.version + 1
     assert tried == [shown.version, shown.version]
+
+
+@pytest.mark.parametrize("lost", ["load", "watch"])
+async def test_a_watcher_hears_while_the_store_is_away(
+    desk: Desk, clock: Clock, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """While the table cannot be loaded, or not be subscribed to, heartbeats go on, and then nothing is missing."""
+    match = await playing(desk)
+    place = desk.store if lost == "load" else desk.store.feed
+    called: list[str] = []
+
+    def away(game: str, *_: object) -> NoReturn:
+        called.append(game)
+        raise StoreUnavailable("away")
+
+    async with aclosing(watching(desk, match.game, after=3, heartbeat_s=0.02)) as stream:
+        assert await anext(stream) == Heartbeat(3, clock.now)
+        with monkeypatch.context() as patch:
+            patch.setattr(place, lost, away)
+            for watch in set(desk.store.feed._topics[match.game].watches):
+                watch.end(StoreUnavailable("away"))
+            while len(called) < 3:
+                assert await anext(stream) == Heartbeat(3, clock.now)
+        acted = await match.move()
+        item = await anext(stream)
+        while isinstance(item, Heartbeat):
+            item = await anext(stream)
+    assert item.version == acted.version
 
 
 async def test_a_store_that_comes_back_with_another_history_is_begun_anew(

@@ -10,6 +10,7 @@ from engine.actions import Discard, Draw
 from engine.events import Discarded, Drew, Event, LaidDown, LaidOff, TookPile, TurnStarted
 from engine.state import Phase as MatchPhase
 from engine.view import summary
+from service.clock import Clock as Looks
 from service.games.desk import Desk
 from service.games.errors import GameReason
 from service.games.replay import get_replay
@@ -265,8 +266,7 @@ async def test_an_outage_is_not_taken_from_the_bank(desk: Desk, clock: Clock) ->
 
 async def look(desk: Desk, shard: int) -> None:
     """What a server's look at a shard does."""
-    found = await desk.store.look(shard, desk.now_ms(), 10)
-    desk.outages.put(shard, found.outages, desk.now_ms())
+    await Looks(desk, 1.0)._claimed(shard)
 
 
 async def with_bots(desk: Desk, seat_count: int, preset: str = "basic", deals: int = 1) -> Match:

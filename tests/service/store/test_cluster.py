@@ -115,6 +115,22 @@ async def test_whatever_the_client_stumbles_over_is_a_loss(store: Store, error: 
         await store._link.call("ping", send)
 
 
+async def test_many_who_lost_their_node_ask_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that lose their connections at the same time learn the cluster anew together, and later ones again."""
+    kind: Any = type(store._link._cluster.nodes_manager)  # type: ignore[attr-defined]
+    initialize, asked = kind.initialize, list[None]()
+
+    async def counted(nodes: object) -> None:
+        asked.append(None)
+        await initialize(nodes)
+
+    monkeypatch.setattr(kind, "initialize", counted)
+    await asyncio.gather(*(store._link.refresh() for _ in range(16)))
+    assert len(asked) == 1
+    await store._link.refresh()
+    assert len(asked) == 2
+
+
 def node_of(url: str, game: str) -> str:
     """Host and port of the node that serves a game."""
     with servers.client(url) as client:

@@ -1,9 +1,9 @@
-"""Looks at what is due: each game is claimed by one of many, and silence is told as an outage."""
+"""Looks at what is due: each game is claimed by one of many, and time in which none is answered told as an outage."""
 
 import asyncio
 
 from service.store import Store
-from service.store.due import CLAIM_MS, SILENCE_MS
+from service.store.due import CLAIM_MS, SILENCE_MS, Look
 from service.store.keys import SHARDS, Keys, shard_of
 from tests import servers
 from tests.service.store.conftest import Connect
@@ -57,30 +57,62 @@ async def test_of_many_looks_one_claims(connect: Connect) -> None:
     assert (await stores[1].look(shard, NOW + CLAIM_MS, 10)).games == (table.game,)
 
 
+async def test_a_claim_holds_from_the_last_answer(store: Store) -> None:
+    """A look claims for as long as it would have when its server was last answered: one that nobody waits for any more,
+    and that a stalled Redis still reads, holds up nobody for longer.
+    """
+    table = new_table()
+    await store.create(table, batch_of(table), due_ms=NOW)
+    shard, stalled = shard_of(table.game), NOW + CLAIM_MS - 1
+    assert (await store.look(shard, stalled, 10, NOW)).games == (table.game,)
+    assert (await store.look(shard, stalled, 10, NOW)).games == ()
+    assert (await store.look(shard, stalled + 1, 10, NOW)).games == (table.game,)
+
+
 async def test_silence_is_an_outage(store: Store) -> None:
-    """Where no look came for longer than the bound, the time between is told by every look from then on."""
+    """Where no look was answered for longer than the bound, the time between is told by every look from then on."""
     assert (await store.look(3, NOW, 10)).outages == ()
-    assert (await store.look(3, NOW + SILENCE_MS, 10)).outages == ()
-    back = NOW + 2 * SILENCE_MS + 1
-    assert (await store.look(3, back, 10)).outages == ((NOW + SILENCE_MS, back),)
-    assert (await store.look(3, back + 1, 10)).outages == ((NOW + SILENCE_MS, back),)
-    assert (await store.look(4, back + 1, 10)).outages == ()
+    served = NOW + SILENCE_MS
+    assert (await store.look(3, served, 10, served)).outages == ()
+    back = served + SILENCE_MS + 1
+    assert (await store.look(3, back, 10, back)).outages == ((served, back),)
+    assert (await store.look(3, back + 1, 10, back)).outages == ((served, back),)
+    assert (await store.look(4, back + 1, 10, back)).outages == ()
+
+
+async def test_a_look_is_a_sign_of_life_once_it_is_answered(store: Store) -> None:
+    """Looks whose answer nobody has had, however many of them are read, end no silence."""
+    await store.look(3, NOW, 10)
+    for late_ms in range(1_000, 5_000, 1_000):
+        assert await store.look(3, NOW + late_ms, 10, NOW) == Look((), (), served_ms=NOW)
+    back = NOW + 5_000
+    assert await store.look(3, back + 1, 10, back) == Look((), ((NOW, back),), served_ms=back)
+
+
+async def test_while_one_server_is_answered_there_is_no_outage(store: Store) -> None:
+    """A server that was cut off or paused for a while, and comes back, makes no outage where others served."""
+    for _ in range(3):
+        await store.look(3, NOW, 10, NOW)
+    for later_ms in range(0, 10_000, SILENCE_MS):
+        await store.look(3, NOW + later_ms, 10, NOW + later_ms)
+    assert (await store.look(3, NOW + 10_000, 10, NOW)).outages == ()
+    assert (await store.look(3, NOW + 10_000, 10, NOW + 9_999)).outages == ()
 
 
 async def test_a_clock_that_lags_makes_no_outage(store: Store) -> None:
     """The sign of life is the latest one, whatever the order in which servers look."""
-    await store.look(3, NOW, 10)
-    await store.look(3, NOW - SILENCE_MS, 10)
-    assert (await store.look(3, NOW + SILENCE_MS, 10)).outages == ()
+    await store.look(3, NOW, 10, NOW)
+    await store.look(3, NOW - SILENCE_MS, 10, NOW - SILENCE_MS)
+    assert (await store.look(3, NOW + SILENCE_MS, 10, NOW + SILENCE_MS)).outages == ()
 
 
 async def test_an_old_outage_is_forgotten(store: Store) -> None:
     """An outage is remembered for longer than a turn may last, and no longer."""
     await store.look(3, NOW, 10)
-    assert len((await store.look(3, NOW + 10_000, 10)).outages) == 1
+    assert len((await store.look(3, NOW + 10_000, 10, NOW + 10_000)).outages) == 1
     day = 24 * 3600 * 1000
     for number in range(1, 5):
-        outages = (await store.look(3, NOW + number * day, 10)).outages
+        outages = (await store.look(3, NOW + number * day, 10, NOW + number * day)).outages
     assert outages[0][0] > NOW
 
 
