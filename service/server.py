@@ -31,6 +31,7 @@ from service.census import keep_counting
 from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
+from service.games.hints import Hints
 from service.http_server import HttpServer, listen
 from service.observability import metrics, traces
 from service.readiness import Readiness
@@ -95,7 +96,8 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
-        tls, door = _tls(settings), _door(settings)
+        tls, hints = _tls(settings), Hints()
+        door = _door(settings, hints)
         url, games, embedded = await redis_of(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
@@ -103,7 +105,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         if settings.traces_endpoint:
             _send_traces(settings, stack)
 
-        desk = Desk(store, think_ms=settings.bot_think_ms)
+        desk = Desk(store, think_ms=settings.bot_think_ms, hints=hints)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = _background(stack, "the clock", clock.keep())
@@ -192,7 +194,7 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
-def _door(settings: Settings) -> Door:
+def _door(settings: Settings, hints: Hints) -> Door:
     """Who may call, and how often."""
     limits = Limits(
         calls_per_second=settings.limit_calls_per_second,
@@ -203,7 +205,7 @@ def _door(settings: Settings) -> Door:
         streams_per_caller=settings.limit_streams_per_caller,
         watchers_per_table=settings.limit_watchers_per_table,
     )
-    return Door(limits, _api_keys(settings))
+    return Door(limits, _api_keys(settings), hints)
 
 
 def _api_keys(settings: Settings) -> ApiKeys:

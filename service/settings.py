@@ -150,8 +150,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1e6,
-            description="How many wrong tokens, API keys and codes a minute an address may send, before only those "
-            "that are known to be right are looked at. 0: no limit.",
+            description="How many wrong API keys a minute an address may send, before only those that are known to be "
+            "right are looked at, and how many wrong codes, before none is. 0: no limit.",
         ),
     ] = 60.0
     limit_streams_per_caller: Annotated[

@@ -97,7 +97,7 @@ class Calls:
         if self._turned_away is not None:
             self._turned_away.set()
             raise draining()
-        self._door.admit(method, caller)
+        self._door.admit(method, request, caller)
         _check(request)
 
 

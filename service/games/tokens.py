@@ -13,7 +13,7 @@ from typing import Final
 from service.games.errors import GameError, GameReason
 from service.store.table import Table
 
-__all__ = ["hash_of", "new_token", "onlooker_of", "seat_of", "viewer_of"]
+__all__ = ["has_seat", "hash_of", "new_token", "onlooker_of", "seat_of", "viewer_of"]
 
 _PREFIX: Final = "rst_"
 """Lets secret scanners and people recognise a seat token."""
@@ -54,8 +54,20 @@ def viewer_of(table: Table, token: str | None) -> int | None:
     """The seat that the token belongs to; None (a spectator) without one. Raises TOKEN_INVALID for any other."""
     if token is None:
         return None
+    number = _seat_with(table, token)
+    if number is not None:
+        return number
+    raise GameError(GameReason.TOKEN_INVALID, "the token is none of this table's, or was revoked")
+
+
+def has_seat(table: Table, token: str) -> bool:
+    """Whether the token is one of the table's."""
+    return _seat_with(table, token) is not None
+
+
+def _seat_with(table: Table, token: str) -> int | None:
     digest = hash_of(token)
     for number, seat in enumerate(table.seats):
         if hmac.compare_digest(seat.token_hash, digest):
             return number
-    raise GameError(GameReason.TOKEN_INVALID, "the token is none of this table's, or was revoked")
+    return None
