@@ -142,10 +142,12 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         try:
             yield Server(addresses, embedded, (pulse, ticking, counting, rest.task))
         finally:
+            end = asyncio.get_running_loop().time() + settings.grace_seconds
             await ready.drain()
             await store.feed.close()  # every watcher is told to go on elsewhere
             await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, settings.grace_seconds))
-            await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
+            left = max(end - asyncio.get_running_loop().time(), 0.0)
+            await asyncio.gather(grpc.stop(left), rest.stop(left))
             _log.info("stopped")
 
 
@@ -156,6 +158,7 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
         ready=ready,
         cors_origins=settings.cors_origins,
         max_body_bytes=settings.max_request_bytes,
+        receive_seconds=settings.receive_seconds,
         trusted_proxies=settings.trusted_proxies,
     )
     with listening("REST", settings.rest_host, settings.rest_port):
@@ -163,7 +166,7 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
     return HttpServer(
         app,
         listener,
-        grace_seconds=settings.grace_seconds,
+        receive_seconds=settings.receive_seconds,
         send_seconds=settings.send_seconds,
         tls=tls.context if tls else None,
     )

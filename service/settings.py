@@ -186,6 +186,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="How long a client may take nothing of what it is sent before it is hung up on, in seconds.",
         ),
     ] = 30.0
+    receive_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=3600,
+            description="How long a client of REST may take over the head of a request, and again over its body, in "
+            "seconds.",
+        ),
+    ] = 20.0
     grace_seconds: Annotated[
         float, Meta(ge=0, le=600, description="How long calls may go on after the signal to stop, in seconds.")
     ] = 10.0

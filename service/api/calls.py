@@ -6,7 +6,7 @@ here.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any, Final, cast
 
 import protovalidate
@@ -52,6 +52,7 @@ class Calls:
             for method in service.methods
         }
         self._turned_away: asyncio.Event | None = None
+        self._arriving: set[asyncio.Timeout] = set()
 
     async def drain(self, quiet_s: float, most_s: float) -> None:
         """Turns away every call from now on, with SERVER_DRAINING; those under way go on.
@@ -60,6 +61,9 @@ class Calls:
         has no call on its way that the end of a front would cut off without a word.
         """
         self._turned_away = asyncio.Event()
+        for request in self._arriving:
+            if not request.expired():
+                request.reschedule(0)
         end = asyncio.get_running_loop().time() + most_s
         while (left := end - asyncio.get_running_loop().time()) > 0:
             self._turned_away.clear()
@@ -68,6 +72,20 @@ class Calls:
                     await self._turned_away.wait()
             except TimeoutError:
                 return
+
+    @asynccontextmanager
+    async def arriving(self, seconds: float) -> AsyncGenerator[None]:
+        """While a request is on its way. Raises TimeoutError after so many seconds, SERVER_DRAINING with `drain`."""
+        self._turn_away()
+        try:
+            async with asyncio.timeout(seconds) as patience:
+                self._arriving.add(patience)
+                yield
+        except TimeoutError:
+            self._turn_away()
+            raise
+        finally:
+            self._arriving.discard(patience)
 
     @property
     def keyed(self) -> frozenset[str]:
@@ -94,11 +112,14 @@ class Calls:
 
     def _admit(self, method: MethodDescriptor, request: Message, caller: Caller) -> None:
         """Refuses what comes too late, from whom it must not come, or is no request."""
+        self._turn_away()
+        self._door.admit(method, request, caller)
+        _check(request)
+
+    def _turn_away(self) -> None:
         if self._turned_away is not None:
             self._turned_away.set()
             raise draining()
-        self._door.admit(method, request, caller)
-        _check(request)
 
 
 def _check(request: Message) -> None:
