@@ -9,14 +9,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any, Final, cast
 
-import protovalidate
 import structlog
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 
 from service.api.callers import Caller
+from service.api.checks import check
 from service.api.door import Door
-from service.api.errors import Violation, answer_to, draining, invalid
+from service.api.errors import answer_to, draining
 from service.observability import calls as account
 
 __all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler"]
@@ -114,32 +114,12 @@ class Calls:
         """Refuses what comes too late, from whom it must not come, or is no request."""
         self._turn_away()
         self._door.admit(method, request, caller)
-        _check(request)
+        check(request)
 
     def _turn_away(self) -> None:
         if self._turned_away is not None:
             self._turned_away.set()
             raise draining()
-
-
-def _check(request: Message) -> None:
-    """Refuses a request that breaks the constraints written in the protos, with every violation at once."""
-    found = protovalidate.collect_violations(request)
-    if found:
-        raise invalid(
-            Violation(_path(violation), violation.proto.message, violation.proto.rule_id.upper().replace(".", "_"))
-            for violation in found
-        )
-
-
-def _path(violation: protovalidate.Violation) -> str:
-    """Where a violation is: `actions[0].lay_down.cards[1]`."""
-    path = ""
-    for element in violation.proto.field.elements if violation.proto.field else ():
-        path += f".{element.field_name}"
-        if element.subscript is not None:
-            path += f"[{element.subscript.value}]"
-    return path.removeprefix(".")
 
 
 @contextmanager
