@@ -86,12 +86,11 @@ class HttpServer:
         self._server.should_exit = True
         await asyncio.wait([self.task], timeout=grace_seconds)
         tasks, connections = self._server.server_state.tasks, self._server.server_state.connections
-        for connection in list(connections):
-            if (
-                isinstance(connection, HttpToolsProtocol) and connection.flow.write_paused
-            ):  # whose client takes nothing: there is no telling it anything
-                connection.transport.abort()
-        await _ended(tasks)
+        deaf = [each for each in connections if isinstance(each, HttpToolsProtocol) and each.flow.write_paused]
+        for each in deaf:  # its client takes nothing: there is no telling it anything
+            each.transport.abort()
+        if deaf:
+            await _ended(tasks)
         for task in tasks:
             task.cancel()
         await _ended(tasks)
