@@ -146,10 +146,19 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             end = asyncio.get_running_loop().time() + settings.grace_seconds
             await ready.drain()
             await store.feed.close()  # every watcher is told to go on elsewhere
-            await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, settings.grace_seconds))
-            left = max(end - asyncio.get_running_loop().time(), 0.0)
-            await asyncio.gather(grpc.stop(left), rest.stop(left))
+            await _drain(calls, grpc, rest, end)
             _log.info("stopped")
+
+
+async def _drain(calls: Calls, grpc: GrpcServer, rest: HttpServer, end: float) -> None:
+    """Turns calls away, then ends the fronts, both before `end`, a time of the loop."""
+
+    def left() -> float:
+        return max(end - asyncio.get_running_loop().time(), 0.0)
+
+    await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, left()))
+    grace_seconds = left()
+    await asyncio.gather(grpc.stop(grace_seconds), rest.stop(grace_seconds))
 
 
 def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *, shared: bool) -> HttpServer:
