@@ -1,10 +1,6 @@
-"""An ASGI application on a port of its own, served by uvicorn on the loop that runs already.
-
-A client that takes nothing of what it is sent is hung up on: what it has not taken is kept for it until then.
-"""
+"""An ASGI application on a port of its own, served by uvicorn on the loop that runs already."""
 
 import asyncio
-import math
 import socket
 import ssl
 from collections.abc import Iterator
@@ -13,12 +9,17 @@ from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from service.connections import Patience, http_of, most_connections
 
 __all__ = ["HttpServer", "listen", "reserve"]
 
 KEEP_ALIVE_SECONDS: Final = 75
 """How long an idle connection is kept: longer than the minute that proxies keep theirs, so that they close first."""
+
+_LAST_SECONDS: Final = 0.2
+"""What is left to requests that outlast the grace, to tell their clients so."""
 
 
 def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
@@ -50,7 +51,8 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, in
 class HttpServer:
     """A server that runs until `stop`; with `tls`, of HTTPS. `port` is where it listens; `task` ends with it.
 
-    `send_seconds`: a connection ends when the client has left so much unread, for so long, that no more can be sent.
+    A connection ends when for `receive_seconds` the client has not sent the whole head of a request, or when it has
+    left so much unread, for `send_seconds`, that no more can be sent.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class HttpServer:
         app: ASGIApp,
         listener: socket.socket,
         *,
-        grace_seconds: float,
+        receive_seconds: float,
         send_seconds: float,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -66,7 +68,7 @@ class HttpServer:
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http=_patient_for(send_seconds),
+                http=http_of(Patience(receive_seconds, send_seconds, most_connections())),
                 lifespan="off",
                 ws="none",
                 log_config=None,
@@ -74,42 +76,33 @@ class HttpServer:
                 server_header=False,
                 proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=math.ceil(grace_seconds),
                 ssl_context_factory=(lambda _config, _default: tls) if tls else None,
             )
         )
         self.task: Final = asyncio.create_task(self._server.serve([listener]))
 
-    async def stop(self) -> None:
+    async def stop(self, grace_seconds: float) -> None:
         """Takes no new connections, and ends once the requests under way have; they are cancelled after the grace."""
         self._server.should_exit = True
+        await asyncio.wait([self.task], timeout=grace_seconds)
+        tasks, connections = self._server.server_state.tasks, self._server.server_state.connections
+        deaf = [each for each in connections if isinstance(each, HttpToolsProtocol) and each.flow.write_paused]
+        for each in deaf:  # its client takes nothing: there is no telling it anything
+            each.transport.abort()
+        if deaf:
+            await _ended(tasks)
+        for task in tasks:
+            task.cancel()
+        await _ended(tasks)
+        for connection in list(connections):
+            connection.transport.abort()
         await self.task
 
 
-def _patient_for(send_seconds: float) -> type[asyncio.Protocol]:
-    """Uvicorn's HTTP, which waits for room to send for so long at most."""
-
-    class Http(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # a class, found out when uvicorn is imported
-        transport: asyncio.Transport
-        hang_up: asyncio.TimerHandle | None = None
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self.hang_up = asyncio.get_running_loop().call_later(send_seconds, self.transport.abort)
-
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            self._no_longer()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            self._no_longer()
-
-        def _no_longer(self) -> None:
-            if self.hang_up is not None:
-                self.hang_up.cancel()
-
-    return Http
+async def _ended(tasks: set[asyncio.Task[None]]) -> None:
+    """Gives tasks that have been told to end the moment that they need."""
+    if tasks:
+        await asyncio.wait(tasks, timeout=_LAST_SECONDS)
 
 
 class _Server(uvicorn.Server):

@@ -31,6 +31,7 @@ from service.census import keep_counting
 from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
+from service.games.hints import Hints
 from service.http_server import HttpServer, listen
 from service.observability import metrics, traces
 from service.readiness import Readiness
@@ -95,7 +96,8 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
-        tls, door = _tls(settings), _door(settings)
+        tls, hints = _tls(settings), Hints()
+        door = _door(settings, hints)
         url, games, embedded = await redis_of(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
@@ -103,7 +105,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         if settings.traces_endpoint:
             _send_traces(settings, stack)
 
-        desk = Desk(store, think_ms=settings.bot_think_ms)
+        desk = Desk(store, think_ms=settings.bot_think_ms, hints=hints)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = _background(stack, "the clock", clock.keep())
@@ -141,11 +143,22 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         try:
             yield Server(addresses, embedded, (pulse, ticking, counting, rest.task))
         finally:
+            end = asyncio.get_running_loop().time() + settings.grace_seconds
             await ready.drain()
             await store.feed.close()  # every watcher is told to go on elsewhere
-            await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, settings.grace_seconds))
-            await asyncio.gather(grpc.stop(settings.grace_seconds), rest.stop())
+            await _drain(calls, grpc, rest, end)
             _log.info("stopped")
+
+
+async def _drain(calls: Calls, grpc: GrpcServer, rest: HttpServer, end: float) -> None:
+    """Turns calls away, then ends the fronts, both before `end`, a time of the loop."""
+
+    def left() -> float:
+        return max(end - asyncio.get_running_loop().time(), 0.0)
+
+    await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, left()))
+    grace_seconds = left()
+    await asyncio.gather(grpc.stop(grace_seconds), rest.stop(grace_seconds))
 
 
 def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *, shared: bool) -> HttpServer:
@@ -155,6 +168,7 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
         ready=ready,
         cors_origins=settings.cors_origins,
         max_body_bytes=settings.max_request_bytes,
+        receive_seconds=settings.receive_seconds,
         trusted_proxies=settings.trusted_proxies,
     )
     with listening("REST", settings.rest_host, settings.rest_port):
@@ -162,7 +176,7 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
     return HttpServer(
         app,
         listener,
-        grace_seconds=settings.grace_seconds,
+        receive_seconds=settings.receive_seconds,
         send_seconds=settings.send_seconds,
         tls=tls.context if tls else None,
     )
@@ -193,7 +207,7 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
-def _door(settings: Settings) -> Door:
+def _door(settings: Settings, hints: Hints) -> Door:
     """Who may call, and how often."""
     limits = Limits(
         calls_per_second=settings.limit_calls_per_second,
@@ -204,7 +218,7 @@ def _door(settings: Settings) -> Door:
         streams_per_caller=settings.limit_streams_per_caller,
         watchers_per_table=settings.limit_watchers_per_table,
     )
-    return Door(limits, _api_keys(settings))
+    return Door(limits, _api_keys(settings), hints)
 
 
 def _api_keys(settings: Settings) -> ApiKeys:

@@ -168,8 +168,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1e6,
-            description="How many wrong tokens, API keys and codes a minute an address may send, before only those "
-            "that are known to be right are looked at. 0: no limit.",
+            description="How many wrong API keys a minute an address may send, before only those that are known to be "
+            "right are looked at, and how many wrong codes, before none is. 0: no limit.",
         ),
     ] = 60.0
     limit_streams_per_caller: Annotated[
@@ -204,6 +204,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="How long a client may take nothing of what it is sent before it is hung up on, in seconds.",
         ),
     ] = 30.0
+    receive_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=3600,
+            description="How long a client of REST may take over the head of a request, and again over its body, in "
+            "seconds.",
+        ),
+    ] = 20.0
     grace_seconds: Annotated[
         float, Meta(ge=0, le=600, description="How long calls may go on after the signal to stop, in seconds.")
     ] = 10.0

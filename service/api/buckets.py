@@ -2,6 +2,7 @@
 
 rate = Rate(per_second=100, burst=2000)
 rate.take("ann")      0.0: she may; else the seconds to wait, and nothing is taken
+rate.give_back("ann") what was taken for nothing
 room = Room(50)
 room.enter("ann")     whether there was room; then `leave`
 """
@@ -47,6 +48,11 @@ class Rate:
         if len(self._full_at) > self._most:
             del self._full_at[next(iter(self._full_at))]
         return max(0.0, wait)
+
+    def give_back(self, who: Hashable) -> None:
+        """Puts back a token that was taken for nothing."""
+        if who in self._full_at:
+            self._full_at[who] -= self._each_s
 
 
 class Room:

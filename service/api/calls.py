@@ -6,18 +6,18 @@ here.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any, Final, cast
 
-import protovalidate
 import structlog
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.rpc.code_pb2 import Code
 
 from service.api.callers import Caller
+from service.api.checks import check
 from service.api.door import Door
-from service.api.errors import CODES, Violation, answer_to, draining, invalid
+from service.api.errors import CODES, answer_to, draining
 from service.observability import calls as account
 from service.store.errors import StoreUnavailable
 
@@ -54,6 +54,7 @@ class Calls:
             for method in service.methods
         }
         self._turned_away: asyncio.Event | None = None
+        self._arriving: set[asyncio.Timeout] = set()
 
     async def drain(self, quiet_s: float, most_s: float) -> None:
         """Turns away every call from now on, with SERVER_DRAINING; those under way go on.
@@ -62,6 +63,9 @@ class Calls:
         has no call on its way that the end of a front would cut off without a word.
         """
         self._turned_away = asyncio.Event()
+        for request in self._arriving:
+            if not request.expired():
+                request.reschedule(0)
         end = asyncio.get_running_loop().time() + most_s
         while (left := end - asyncio.get_running_loop().time()) > 0:
             self._turned_away.clear()
@@ -77,6 +81,20 @@ class Calls:
         for service in self.services:
             for method in service.methods:
                 account.expect(method.full_name, front, failures, stream=method.server_streaming)
+
+    @asynccontextmanager
+    async def arriving(self, seconds: float) -> AsyncGenerator[None]:
+        """While a request is on its way. Raises TimeoutError after so many seconds, SERVER_DRAINING with `drain`."""
+        self._turn_away()
+        try:
+            async with asyncio.timeout(seconds) as patience:
+                self._arriving.add(patience)
+                yield
+        except TimeoutError:
+            self._turn_away()
+            raise
+        finally:
+            self._arriving.discard(patience)
 
     @property
     def keyed(self) -> frozenset[str]:
@@ -103,33 +121,16 @@ class Calls:
 
     def _admit(self, method: MethodDescriptor, request: Message, caller: Caller) -> None:
         """Refuses what comes too late, from whom it must not come, or is no request."""
-        if self._turned_away is not None:
-            self._turned_away.set()
-            raise draining()
-        self._door.admit(method, caller)
-        _check(request)
+        self._turn_away()
+        self._door.admit(method, request, caller)
+        check(request)
         if (name := getattr(request, "name", "")).startswith("games/"):
             account.note(game=name)
 
-
-def _check(request: Message) -> None:
-    """Refuses a request that breaks the constraints written in the protos, with every violation at once."""
-    found = protovalidate.collect_violations(request)
-    if found:
-        raise invalid(
-            Violation(_path(violation), violation.proto.message, violation.proto.rule_id.upper().replace(".", "_"))
-            for violation in found
-        )
-
-
-def _path(violation: protovalidate.Violation) -> str:
-    """Where a violation is: `actions[0].lay_down.cards[1]`."""
-    path = ""
-    for element in violation.proto.field.elements if violation.proto.field else ():
-        path += f".{element.field_name}"
-        if element.subscript is not None:
-            path += f"[{element.subscript.value}]"
-    return path.removeprefix(".")
+    def _turn_away(self) -> None:
+        if self._turned_away is not None:
+            self._turned_away.set()
+            raise draining()
 
 
 @contextmanager

@@ -1,10 +1,14 @@
 """The door that every call comes through: who may call at all, how often, and how much at the same time.
 
-    door.admit(method, caller)                   before the request is looked at: the API key, the rate of the caller
+    door.admit(method, request, caller)          before the request is checked: the API key, the rate of the caller
     with door.inside(method, request, caller):   while it is answered: what is counted by table, and what stays open
+    door.tables_of(caller)                       asked before a table is put up
+    door.issued(token)                           a token that the server has just given is known to be right
 
-A caller is a seat, by its token, where the method is a seat's; else the holder of an API key; else an address. Tokens
-that nobody has seen to be right share one rate by address, or else one made up for each call would have one of its own.
+A caller is a seat, by its token, where the method is a seat's; else the holder of an API key; else an address. A token
+is known to be right that was given or taken here, or that the table last seen has; all others share rates by address,
+or else one made up for each call would have one of its own. No token is refused for the wrong ones of others: it has
+too many digits to be guessed, and may be that of a player who has just come.
 What is refused here has changed nothing, and says when to come again. Bots and the clock do not come through this door.
 """
 
@@ -23,8 +27,10 @@ from service.api.buckets import MOST, Rate, Room
 from service.api.callers import Caller
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
-from service.games.errors import GameError
-from service.games.tokens import hash_of
+from service.games.errors import GameError, GameReason
+from service.games.hints import Hints
+from service.games.opening import Permit
+from service.games.tokens import has_seat, hash_of
 from service.observability import metrics
 from service.observability.calls import note
 
@@ -43,9 +49,6 @@ SEATED: Final = frozenset(
 
 CODED: Final = frozenset({"FindGame"})
 """The methods that go by a code that is short enough to be guessed."""
-
-_GUESSES: Final = frozenset({"TOKEN_INVALID", "API_KEY_INVALID", "CODE_NOT_FOUND"})
-"""What is refused so may have been a guess."""
 
 _FULL_S: Final = 5.0
 """When to come again where something has to be given up first."""
@@ -66,7 +69,8 @@ class Limits:
     tables_per_minute: float = 0
     """Created by a caller."""
     failures_per_minute: float = 0
-    """Wrong tokens, keys and codes, of an address; then those that are not known to be right are refused unseen."""
+    """Wrong API keys, and apart from them wrong codes, of an address; then a key is refused unseen that is not known to
+    be right, and a code."""
     streams_per_caller: int = 0
     """At the same time, those that wait for events included."""
     watchers_per_table: int = 0
@@ -77,11 +81,16 @@ class Door:
     """The limits and the keys of one server."""
 
     def __init__(
-        self, limits: Limits | None = None, keys: ApiKeys | None = None, *, now: Callable[[], float] = time.monotonic
+        self,
+        limits: Limits | None = None,
+        keys: ApiKeys | None = None,
+        hints: Hints | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`now` gives seconds that never go back."""
+        """`hints` are the tables last seen; `now` gives seconds that never go back."""
         limits, rate = limits or Limits(), partial(Rate, now=now)
-        self._limits, self._keys = limits, keys or ApiKeys()
+        self._limits, self._keys, self._hints = limits, keys or ApiKeys(), hints or Hints()
         self._calls = rate(limits.calls_per_second, limits.calls_per_second * limits.burst_seconds)
         self._acts = rate(limits.acts_per_second, limits.acts_per_second * limits.burst_seconds)
         self._tables = rate(limits.tables_per_minute / 60, limits.tables_per_minute)
@@ -97,23 +106,20 @@ class Door:
         """The names of the methods that need an API key here."""
         return KEYED if self._keys else frozenset()
 
-    def admit(self, method: MethodDescriptor, caller: Caller) -> None:
+    def admit(self, method: MethodDescriptor, request: Any, caller: Caller) -> None:
         """Lets a call in. Raises LIMIT_EXCEEDED, API_KEY_REQUIRED, API_KEY_INVALID."""
-        token = caller.token if method.name in SEATED else None
-        key = caller.api_key if self._keys else None
-        unproven = token is not None and hash_of(token) not in self._known
-        if unproven or (key is not None and hash_of(key) not in self._known) or method.name in CODED:
-            self._refuse_after("failures_per_minute", self._failures.wait(caller.address), caller)
+        if method.name in CODED:
+            self._refuse_after("failures_per_minute", self._failures.wait(("code", caller.address)), caller)
         self._check_key(method, caller)
-        who = ("unproven", caller.address) if unproven else self._who(method, caller)
+        who = self._who(method, caller)
+        if caller.token is not None and method.name in SEATED:
+            who = self._proven(request.name, caller.token) or self._unproven(request.name, caller)
         self._refuse_after("calls_per_second", self._calls.take(who), caller)
 
     @contextmanager
     def inside(self, method: MethodDescriptor, request: Any, caller: Caller) -> Iterator[None]:
         """Counts a call that is in order while it is answered. Raises LIMIT_EXCEEDED."""
         who, name = self._who(method, caller), method.name
-        if name in KEYED:
-            self._refuse_after("tables_per_minute", self._tables.take(who), caller)
         acting = name == "Act" and not request.validate_only
         if acting:
             self._refuse_after("acts_per_second", self._acts.wait(request.name), caller)
@@ -124,15 +130,44 @@ class Door:
                     self._hold(held, self._watchers, "watchers_per_table", request.name, caller)
             try:
                 yield
-            except (ApiError, GameError) as error:
-                if error.reason in _GUESSES:
-                    self._failures.take(caller.address)
+            except GameError as error:
+                if error.reason is GameReason.CODE_NOT_FOUND:
+                    self._failures.take(("code", caller.address))
                 raise
         # An act counts when it is accepted: nobody uses up what a table has but those who play there.
         if acting:
             self._acts.take(request.name)
         if caller.token is not None and name in SEATED:
-            self._known.add(hash_of(caller.token))
+            self.issued(caller.token)
+
+    def issued(self, token: str) -> None:
+        """A seat's token is right, as the server has just given it, or has held it to its table's."""
+        self._known.add(hash_of(token))
+
+    def tables_of(self, caller: Caller) -> Permit:
+        """What asks whether the caller may put up one more table: raises LIMIT_EXCEEDED where he may not."""
+        who = self._by_key(caller)
+
+        def permit() -> Callable[[], None]:
+            self._refuse_after("tables_per_minute", self._tables.take(who), caller)
+            return partial(self._tables.give_back, who)
+
+        return permit
+
+    def _proven(self, name: str, token: str) -> bytes | None:
+        """A token's hash, where it is known to be right or a seat's at the table last seen."""
+        digest = hash_of(token)
+        if digest not in self._known:
+            table = self._hints.get(name.removeprefix("games/"))
+            if table is None or not has_seat(table, token):
+                return None
+            self._known.add(digest)
+        return digest
+
+    def _unproven(self, name: str, caller: Caller) -> Hashable:
+        """Whose rate a token that is not known to be right takes from. Of tables that were seen lately most of them are
+        wrong, and take nothing from those of tables that this server has not come to yet."""
+        return ("unproven", caller.address, self._hints.get(name.removeprefix("games/")) is not None)
 
     def _check_key(self, method: MethodDescriptor, caller: Caller) -> None:
         if not self._keys:
@@ -141,9 +176,11 @@ class Door:
             if method.name in KEYED:
                 raise ApiError("API_KEY_REQUIRED", "this call needs an API key: x-api-key: KEY")
             return
+        if hash_of(caller.api_key) not in self._known:
+            self._refuse_after("failures_per_minute", self._failures.wait(("key", caller.address)), caller)
         owner = self._keys.name_of(caller.api_key)
         if owner is None:
-            self._failures.take(caller.address)
+            self._failures.take(("key", caller.address))
             raise ApiError("API_KEY_INVALID", "the API key is none of this server's; it is given once, as x-api-key")
         self._known.add(hash_of(caller.api_key))
         note(api_key=owner)
@@ -151,6 +188,9 @@ class Door:
     def _who(self, method: MethodDescriptor, caller: Caller) -> Hashable:
         if caller.token is not None and method.name in SEATED:
             return hash_of(caller.token)
+        return self._by_key(caller)
+
+    def _by_key(self, caller: Caller) -> Hashable:
         owner = self._keys.name_of(caller.api_key) if self._keys and caller.api_key else None
         return caller.address if owner is None else ("key", owner)
 

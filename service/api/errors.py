@@ -67,7 +67,7 @@ _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
         "METHOD_NOT_FOUND",
     ),
     code_pb2.ALREADY_EXISTS: (GameReason.REQUEST_ID_REUSED,),
-    code_pb2.ABORTED: (GameReason.VERSION_MISMATCH, GameReason.CONTENTION, GameReason.FELL_BEHIND),
+    code_pb2.ABORTED: (GameReason.VERSION_MISMATCH, GameReason.CONTENTION, GameReason.FELL_BEHIND, "BODY_TOO_SLOW"),
     code_pb2.FAILED_PRECONDITION: (
         GameReason.GAME_NOT_OPEN,
         GameReason.GAME_NOT_STARTED,
@@ -106,7 +106,7 @@ HTTP_STATUSES: Final[Mapping[int, int]] = MappingProxyType(
 """The HTTP status of each code that is used, as `google.rpc.Code` documents it."""
 
 _OF_HTTP: Final[Mapping[str, int]] = MappingProxyType(
-    {"VERB_NOT_ALLOWED": 405, "BODY_TOO_LARGE": 413, "BODY_COMPRESSED": 415}
+    {"VERB_NOT_ALLOWED": 405, "BODY_TOO_SLOW": 408, "BODY_TOO_LARGE": 413, "BODY_COMPRESSED": 415}
 )
 """What HTTP alone can refuse has the status that HTTP has for it."""
 

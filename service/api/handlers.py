@@ -37,7 +37,8 @@ _PAGE_TOKEN: Final = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 
 def build_calls(desk: Desk, *, heartbeat_s: float, door: Door | None = None) -> Calls:
     """Every method of the API, over the use cases, behind the door."""
-    games = GameHandlers(desk, heartbeat_s)
+    door = door or Door()
+    games = GameHandlers(desk, heartbeat_s, door)
     return Calls(
         {
             pb.DESCRIPTOR.services_by_name["GameService"]: {
@@ -67,14 +68,20 @@ def build_calls(desk: Desk, *, heartbeat_s: float, door: Door | None = None) -> 
 class GameHandlers:
     """The methods of GameService. What they may raise is told in the protos."""
 
-    def __init__(self, desk: Desk, heartbeat_s: float) -> None:
+    def __init__(self, desk: Desk, heartbeat_s: float, door: Door) -> None:
         self._desk = desk
         self._heartbeat_s = heartbeat_s
+        self._door = door
 
-    async def create_game(self, request: pb.CreateGameRequest, _caller: Caller) -> Game:
+    async def create_game(self, request: pb.CreateGameRequest, caller: Caller) -> Game:
         """Creates a table."""
         with _playable():
-            table = await create(self._desk, wanted_from(request.game), request_id=request.request_id)
+            table = await create(
+                self._desk,
+                wanted_from(request.game),
+                request_id=request.request_id,
+                permit=self._door.tables_of(caller),
+            )
         note(game=f"games/{table.game}", version=table.version)
         return game_to(see(self._desk, table, None))
 
@@ -105,7 +112,7 @@ class GameHandlers:
         )
         return self._joined(joined)
 
-    async def quick_join(self, request: pb.QuickJoinRequest, _caller: Caller) -> pb.JoinGameResponse:
+    async def quick_join(self, request: pb.QuickJoinRequest, caller: Caller) -> pb.JoinGameResponse:
         """Takes a seat at a table that is like the one asked for."""
         if request.game.visibility == Game.VISIBILITY_PRIVATE:
             raise invalid([Violation("game.visibility", "strangers are not led to a private table", "NOT_PUBLIC")])
@@ -116,6 +123,7 @@ class GameHandlers:
                 display_name=request.display_name,
                 entropy=request.entropy,
                 request_id=request.request_id,
+                permit=self._door.tables_of(caller),
             )
         return self._joined(joined)
 
@@ -239,6 +247,7 @@ class GameHandlers:
 
     def _joined(self, joined: seats.Joined) -> pb.JoinGameResponse:
         """A seat that was taken."""
+        self._door.issued(joined.token)
         note(game=f"games/{joined.table.game}", seat=joined.seat, version=joined.table.version)
         game = game_to(see(self._desk, joined.table, joined.seat))
         return pb.JoinGameResponse(seat=joined.seat, token=joined.token, game=game)

@@ -2,8 +2,8 @@
 
 import hashlib
 from base64 import b32encode
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -16,10 +16,14 @@ from service.games.fit import faults_at
 from service.store.outcome import Answered, CodeTaken, Created, Exists, Request
 from service.store.table import Batch, Phase, Seat, Table, TurnLimit
 
-__all__ = ["ID_LENGTH", "Wanted", "likeness_of", "must_be_playable", "new_id", "put_up"]
+__all__ = ["ID_LENGTH", "Permit", "Wanted", "likeness_of", "must_be_playable", "new_id", "put_up"]
 
 ID_LENGTH: Final = 20
 """Base-32 digits: 100 bits, so that a table's name cannot be guessed."""
+
+
+Permit: TypeAlias = Callable[[], Callable[[], None]]
+"""Asked before a table is put up: raises where there may be none, else gives what tells that none was made."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +48,19 @@ def must_be_playable(wanted: Wanted) -> None:
 
 
 async def put_up(
-    desk: Desk, game: str, wanted: Wanted, *, seats: Sequence[Seat] = (), request: Request | None = None
+    desk: Desk,
+    game: str,
+    wanted: Wanted,
+    *,
+    seats: Sequence[Seat] = (),
+    request: Request | None = None,
+    permit: Permit | None = None,
 ) -> Table | Answered | Exists:
     """Puts up a table under this id, at version 1; where there is one already nothing changes.
 
-    `seats`: who sits there from the beginning; left out: nobody.
+    `seats`: who sits there from the beginning; left out: nobody. Raises what `permit` raises.
     """
+    none_made = permit() if permit else None
     while True:
         table = _new(desk, game, wanted, seats)
         match await desk.store.create(table, Batch(version=1, time_ms=table.created_ms, actor=None), request):
@@ -59,6 +70,8 @@ async def put_up(
             case CodeTaken():
                 continue
             case Answered() | Exists() as known:
+                if none_made:
+                    none_made()
                 return known
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
-from service.games.opening import Wanted, likeness_of, must_be_playable, new_id, put_up
+from service.games.opening import Permit, Wanted, likeness_of, must_be_playable, new_id, put_up
 from service.games.retries import request_of, reused
 from service.games.seats import Joined, join
 from service.store.outcome import Chosen, Request
@@ -24,18 +24,27 @@ _FINAL: Final = frozenset({GameReason.GAME_NOT_OPEN, GameReason.GAME_NOT_FOUND})
 """Refusals that a table never takes back: an open one has a free seat, and one that has begun is not open again."""
 
 
-async def quick_join(desk: Desk, wanted: Wanted, *, display_name: str, entropy: str = "", request_id: str) -> Joined:
+async def quick_join(
+    desk: Desk,
+    wanted: Wanted,
+    *,
+    display_name: str,
+    entropy: str = "",
+    request_id: str,
+    permit: Permit | None = None,
+) -> Joined:
     """Takes a seat at an open public table like this one, the fullest, then the oldest, or else at a new one.
 
     A retry gives the same seat and token, as that of `join` does, for as long as a match is kept. Raises BadRules,
-    REQUEST_ID_REUSED, TOKEN_INVALID if the seat was left since, and CONTENTION.
+    REQUEST_ID_REUSED, TOKEN_INVALID if the seat was left since, CONTENTION, and what `permit` raises, which is asked
+    before a table is made.
     """
     must_be_playable(wanted)
     request = request_of("quick_join", request_id, wanted, display_name, entropy)
     likeness, refused = likeness_of(wanted), ""
     async with desk.lines.turn(likeness):  # else a crowd would run from each table that is full to the next, together
         for _ in range(_TRIES):
-            game = await _choose(desk, wanted, likeness, request, refused)
+            game = await _choose(desk, wanted, likeness, request, refused, permit)
             try:
                 return await join(
                     desk, game, display_name=display_name, seat=None, entropy=entropy, request_id=request_id
@@ -48,13 +57,15 @@ async def quick_join(desk: Desk, wanted: Wanted, *, display_name: str, entropy: 
     raise GameError(GameReason.CONTENTION, f"{_TRIES} tables were full before a seat was had; try again")
 
 
-async def _choose(desk: Desk, wanted: Wanted, likeness: str, request: Request | None, refused: str) -> str:
+async def _choose(  # noqa: PLR0917
+    desk: Desk, wanted: Wanted, likeness: str, request: Request | None, refused: str, permit: Permit | None
+) -> str:
     """The game at which the request takes its seat: the one chosen already, if it has not refused."""
     if request is None:
-        return await _open_table(desk, wanted, likeness)
+        return await _open_table(desk, wanted, likeness, permit)
     chosen = await desk.store.chosen(request)
     if chosen is None or _game_of(chosen) == refused:
-        chosen = await desk.store.choose(request, await _open_table(desk, wanted, likeness), instead_of=refused)
+        chosen = await desk.store.choose(request, await _open_table(desk, wanted, likeness, permit), instead_of=refused)
     return _game_of(chosen)
 
 
@@ -64,13 +75,13 @@ def _game_of(chosen: Chosen) -> str:
     return chosen.game
 
 
-async def _open_table(desk: Desk, wanted: Wanted, likeness: str) -> str:
+async def _open_table(desk: Desk, wanted: Wanted, likeness: str, permit: Permit | None) -> str:
     """The game of an open table like this one, which is created where there is none."""
     found = await desk.store.fullest_alike(likeness)
     full = ""
     while found is None:
         game = await desk.store.next_alike(likeness, new_id(desk), instead_of=full)
-        if isinstance(await put_up(desk, game, wanted), Table) or await _is_open(desk, game):
+        if isinstance(await put_up(desk, game, wanted, permit=permit), Table) or await _is_open(desk, game):
             found = game
         full = game
     return found

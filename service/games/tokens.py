@@ -16,7 +16,7 @@ from service.games.errors import GameError, GameReason
 from service.observability.calls import note
 from service.store.table import Table
 
-__all__ = ["hash_of", "new_token", "onlooker_of", "seat_of", "viewer_of"]
+__all__ = ["has_seat", "hash_of", "new_token", "onlooker_of", "seat_of", "viewer_of"]
 
 _PREFIX: Final = "rst_"
 """Lets secret scanners and people recognise a seat token."""
@@ -58,9 +58,21 @@ def viewer_of(table: Table, token: str | None) -> int | None:
     note(version=table.version)
     if token is None:
         return None
+    number = _seat_with(table, token)
+    if number is not None:
+        return number
+    raise GameError(GameReason.TOKEN_INVALID, "the token is none of this table's, or was revoked")
+
+
+def has_seat(table: Table, token: str) -> bool:
+    """Whether the token is one of the table's."""
+    return _seat_with(table, token) is not None
+
+
+def _seat_with(table: Table, token: str) -> int | None:
     digest = hash_of(token)
     for number, seat in enumerate(table.seats):
         if hmac.compare_digest(seat.token_hash, digest):
             note(seat=number)
             return number
-    raise GameError(GameReason.TOKEN_INVALID, "the token is none of this table's, or was revoked")
+    return None

@@ -18,8 +18,9 @@ import asyncio
 import platform
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from socketserver import BaseRequestHandler
 from typing import Final, Never
 from wsgiref.simple_server import WSGIServer
 
@@ -187,10 +188,29 @@ class MetricsServer:
     @classmethod
     def start(cls, host: str, port: int, registry: CollectorRegistry = REGISTRY) -> "MetricsServer":
         """Starts it on `host:port`; port 0 is any free one, told by `.port`. Raises OSError where it cannot listen."""
-        return cls(*start_http_server(port, host, registry))
+        server, thread = start_http_server(port, host, registry)
+        server.RequestHandlerClass = _hurried(server.RequestHandlerClass)
+        return cls(server, thread)
 
     async def stop(self) -> None:
         """Ends it and frees the port."""
         await asyncio.to_thread(self._server.shutdown)
         self._server.server_close()
         await asyncio.to_thread(self._thread.join)
+
+
+_PATIENCE_S: Final = 10.0
+"""How long a client may keep a thread waiting."""
+
+
+def _hurried(handler: Callable[..., BaseRequestHandler]) -> Callable[..., BaseRequestHandler]:
+    """The handler of requests, which hangs up on who does not send one."""
+
+    class Hurried(handler):  # type: ignore[misc, valid-type]  # the library's own, which it does not name
+        timeout = _PATIENCE_S
+
+        def handle(self) -> None:
+            with suppress(TimeoutError):
+                super().handle()
+
+    return Hurried

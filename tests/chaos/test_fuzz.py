@@ -21,7 +21,7 @@ from service.embedded import EmbeddedRedis
 from tests import servers
 from tests.chaos.churn import memory_of
 from tests.e2e.clients import RestClient
-from tests.e2e.live import Rummyd
+from tests.e2e.live import LONGEST_S, Rummyd
 from tests.e2e.players import game_of, sit_down
 
 ROUNDS = 300
@@ -40,7 +40,7 @@ def redis(tmp_path: Path) -> Iterator[EmbeddedRedis]:
 @pytest.fixture
 async def target(tmp_path: Path, redis: EmbeddedRedis) -> AsyncIterator[Rummyd]:
     """A server with a match under way. Afterwards it is as it was, and has logged no fault of its own."""
-    with Rummyd(tmp_path, redis_url=redis.url) as server:
+    with Rummyd(tmp_path, "--receive-seconds", "2", redis_url=redis.url) as server:
         async with contextlib.AsyncExitStack() as stack:
             match = await sit_down(stack, server, game_of(2), ["rest"])
             await match.play(5)
@@ -144,7 +144,7 @@ async def test_what_is_too_large_or_too_deep(target: Rummyd) -> None:
 
 
 async def test_slow_connections_hold_up_nobody(target: Rummyd) -> None:
-    """Hundreds of connections that send a byte now and then leave the server quick to answer others."""
+    """Hundreds of connections that send a byte now and then hold up nobody, and those of REST are given up."""
     slow = [
         await asyncio.open_connection("127.0.0.1", port_of(address))
         for _ in range(150)
@@ -157,6 +157,10 @@ async def test_slow_connections_hold_up_nobody(target: Rummyd) -> None:
             started = time.monotonic()
             await client.games()
             assert time.monotonic() - started < 5
+    async with asyncio.timeout(LONGEST_S):
+        for reader, _ in slow[::2]:
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
     for _, writer in slow:
         writer.close()
 

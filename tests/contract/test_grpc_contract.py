@@ -199,7 +199,7 @@ def test_every_refusal_can_be_read(generic: GenericClient) -> None:
 
 
 SENSE: tuple[Message, ...] = (
-    game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2), request_id=str(UUID(int=7))),
+    game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=2), request_id=str(UUID(int=7, version=4))),
     game_service_pb2.JoinGameRequest(name="games/nowhere", display_name="Ann", seat=1),
     game_service_pb2.ActRequest(
         name="games/nowhere",
@@ -314,6 +314,14 @@ BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
         ("display_name",),
     ),
     "bot without words": (game_service_pb2.AddBotRequest(name="games/a", display_name="\x9b"), ("display_name",)),
+    "nobody to be seen": (
+        game_service_pb2.JoinGameRequest(name="games/a", display_name="\u202e\u200b"),
+        ("display_name",),
+    ),
+    "an id to be guessed": (
+        game_service_pb2.JoinGameRequest(name="games/a", display_name="Ann", request_id=str(UUID(int=0))),
+        ("request_id",),
+    ),
     "no code": (game_service_pb2.FindGameRequest(code="K7M2Q0"), ("code",)),
     "quick, private": (
         game_service_pb2.QuickJoinRequest(

@@ -13,8 +13,8 @@ from tests.conftest import Lacking
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "rummyd.service"
-STREAMS_S = 2
-"""How long streams take to end, beside the grace that calls have."""
+SPARE_S = 2
+"""How long a server takes to end, beside the grace that calls have."""
 
 
 def unit() -> configparser.ConfigParser:
@@ -36,7 +36,7 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, lacking: Lacking) ->
 
 def test_the_unit_lets_a_server_drain() -> None:
     """The unit waits longer for the end of a server than that needs to drain."""
-    assert int(unit()["Service"]["TimeoutStopSec"]) > Settings().grace_seconds + STREAMS_S
+    assert int(unit()["Service"]["TimeoutStopSec"]) > Settings().grace_seconds + SPARE_S
 
 
 def test_the_guide_puts_things_where_the_unit_looks() -> None:

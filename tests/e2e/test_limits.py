@@ -10,6 +10,7 @@ import grpc
 import httpx
 import pytest
 from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.game_pb2 import Game
 from rummy.v1.game_service_pb2_grpc import GameServiceStub
 
 from clients.over_grpc import GrpcApi
@@ -18,7 +19,7 @@ from clients.retry import retried
 from tests.e2e.clients import Client, Failure, RestClient
 from tests.e2e.conftest import Start
 from tests.e2e.live import Rummyd
-from tests.e2e.players import DRAW, client_of, game_of, sit_down
+from tests.e2e.players import DRAW, Match, client_of, game_of, new_id, sit_down
 from tests.e2e.test_operations import becomes
 
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
@@ -60,7 +61,7 @@ async def test_calls_and_tables(start: Start, front: str) -> None:
         assert 0 < failure.retry_s <= 100
         if isinstance(guest, RestClient):
             assert (guest.last_status, guest.last_retry_after) == (429, str(math.ceil(failure.retry_s)))
-        for _ in range(1 + 4):  # the first one proves her token, and counts for all those not proven
+        for _ in range(4):
             assert (await ann.get(name)).version == 2
         await refused(ann.get(name), "calls_per_second")
         await becomes(server.metrics, r'^rummyd_limited_total{limit="calls_per_second"} 2.0$')
@@ -119,25 +120,90 @@ async def all_of(client: Client, name: str) -> AsyncIterator[pb.ObserveResponse]
             yield message
 
 
+FEW = ("--limit-calls-per-second", "0.01", "--limit-burst-seconds", "800", "--limit-failures-per-minute", "0.5")
+
+
+async def attack(guesser: Client, name: str) -> None:
+    """Sends wrong tokens to a table until the server looks at no more of them."""
+    for number in range(100):
+        guesser.token = f"rst_{number}"
+        with pytest.raises(Failure) as failure:
+            await guesser.get(name)
+        if failure.value.reason != "TOKEN_INVALID":
+            break
+    await refused(guesser.get(name), "calls_per_second")
+
+
 @fronts
-async def test_wrong_tokens(start: Start, front: str) -> None:
-    """Who guesses is not looked at any more, while those at the same address whose tokens are known play on."""
-    server = start("--limit-failures-per-minute", "3")
+async def test_who_joins_during_an_attack_plays(start: Start, front: str) -> None:
+    """However many wrong tokens come from an address, who has just come there finds a table, joins it and plays."""
+    server = start(*FEW)
     async with AsyncExitStack() as stack:
-        guesser, ann, bob = clients(stack, server, front, 3)
-        name = (await ann.create(GAME)).name
-        await ann.join(name)
-        await ann.get(name)
-        await bob.join(name)
-        for number in range(3):
-            guesser.token = f"rst_{number}"
-            with pytest.raises(Failure, match="TOKEN_INVALID"):
-                await guesser.get(name)
-        await refused(guesser.get(name), "failures_per_minute")
-        await refused(bob.get(name), "failures_per_minute")
-        assert (await ann.get(name)).version == 3
-        guesser.token = None
-        assert (await guesser.get(name)).version == 3
+        guesser, host, ann, bob, quick, again = clients(stack, server, front, 6)
+        wanted = game_of(2, deals=1)
+        wanted.visibility = Game.VISIBILITY_PRIVATE
+        table = await host.create(wanted)
+        await attack(guesser, table.name)
+        assert (await ann.find(table.join_code)).name == table.name
+        match = Match(table.name, [ann, bob])
+        for player in match.players:
+            await player.join(table.name)
+        await match.play(2)
+        for client in (quick, again):
+            name = (await client.quick_join(GAME)).game.name
+            await client.get(name)
+        await refused(guesser.get(table.name), "calls_per_second")
+
+
+@fronts
+async def test_who_was_known_before_plays_on_at_another_server(start: Start, front: str, redis_url: str) -> None:
+    """A server that has just begun, and is sent wrong tokens first, takes those of seats that it has not met."""
+    old, new = start(redis_url=redis_url), start(*FEW, redis_url=redis_url)
+    async with AsyncExitStack() as stack:
+        (guesser, *after) = clients(stack, new, front, 5)
+        before = clients(stack, old, front, 4)
+        names = [(await before[0].create(GAME)).name for _ in range(2)]
+        for number, player in enumerate(before):
+            await player.join(names[number % 2])
+        await attack(guesser, names[0])
+        for number, player in enumerate(after):
+            player.token = before[number].token
+            assert (await player.get(names[number % 2])).view.seat == number // 2
+
+
+@fronts
+async def test_codes_that_no_table_has(start: Start, front: str) -> None:
+    """Who tries codes is not looked at any more, whether one is right or not; those who have seats play on."""
+    server = start("--limit-failures-per-minute", "2")
+    async with AsyncExitStack() as stack:
+        guesser, ann = clients(stack, server, front, 2)
+        wanted = game_of(2)
+        wanted.visibility = Game.VISIBILITY_PRIVATE
+        table = await ann.create(wanted)
+        for code in ("22222Z", "22222Y"):
+            with pytest.raises(Failure, match="CODE_NOT_FOUND"):
+                await guesser.find(code)
+        await refused(guesser.find(table.join_code), "failures_per_minute")
+        await ann.join(table.name)
+        assert (await ann.get(table.name)).version == 2
+
+
+@fronts
+async def test_only_tables_that_are_made_count(start: Start, front: str) -> None:
+    """A retry, a table that cannot be, and a seat at a table that is there use up none of a caller's tables."""
+    server = start("--limit-tables-per-minute", "2")
+    async with AsyncExitStack() as stack:
+        guest, *others = clients(stack, server, front, 6)
+        request_id = new_id()
+        names = {(await guest.create(GAME, request_id)).name for _ in range(2)}
+        assert len(names) == 1
+        for _ in range(3):
+            with pytest.raises(Failure, match="INVALID_RULE_SET"):
+                await guest.create(game_of(2, set_max=2))
+        wanted = game_of(5)
+        assert len({(await other.quick_join(wanted)).game.name for other in others}) == 1
+        failure = await refused(guest.create(GAME), "tables_per_minute")
+        assert failure.metadata["most"] == "2"
 
 
 @fronts

@@ -45,9 +45,13 @@ class Running:
 
 
 @contextmanager
-def server(*flags: str, **variables: str) -> Iterator[Running]:
-    """A server as a process, once its banner is complete. At the end it is killed, should it still run."""
-    process = _started(flags, variables)
+def server(*flags: str, descriptors: int | None = None, **variables: str) -> Iterator[Running]:
+    """A server as a process, once its banner is complete. At the end it is killed, should it still run.
+
+    `descriptors`: how many it may have.
+    """
+    limited = () if descriptors is None else ("sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh")
+    process = _started(flags, variables, limited)
     watchdog = threading.Timer(LONGEST, process.kill)
     watchdog.start()
     try:
@@ -73,10 +77,10 @@ def outcome(*flags: str, **variables: str) -> tuple[int, str, str]:
     return process.returncode, output, errors
 
 
-def _started(flags: tuple[str, ...], variables: Mapping[str, str]) -> subprocess.Popen[str]:
+def _started(flags: tuple[str, ...], variables: Mapping[str, str], by: tuple[str, ...] = ()) -> subprocess.Popen[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RUMMYD_")}
     return subprocess.Popen(
-        [sys.executable, "-m", "service", *flags],
+        [*by, sys.executable, "-m", "service", *flags],
         env={**environment, **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -7,7 +7,8 @@ import signal
 import socket
 import subprocess
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import grpc
@@ -190,28 +191,109 @@ def test_streams_are_told_to_go_elsewhere() -> None:
 
 def test_second_signal_ends_it_at_once() -> None:
     """While calls under way have their grace, a second signal ends the process, and its Redis, there and then."""
-    with server(*THROW_AWAY, "--grace-seconds", "600") as running:
-        left = children(running.process)
-        host, port = running.rest.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as half:
-            half.sendall(b"POST /v1/games HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
-            assert httpx.get(f"{running.rest}/healthz").status_code == 200
-            running.process.send_signal(signal.SIGTERM)
-            with pytest.raises(subprocess.TimeoutExpired):
-                running.process.wait(1)
-            running.process.send_signal(signal.SIGTERM)
-            assert running.process.wait(2) == 128 + signal.SIGTERM
-        wait_until_gone(left)
+    with server(*THROW_AWAY, "--grace-seconds", "600", *PATIENT) as running, unanswered(running) as (_, redis):
+        running.process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.process.wait(1)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(2) == 128 + signal.SIGTERM
+        os.kill(redis, signal.SIGCONT)
+        wait_until_gone([redis])
 
 
 def test_grace_is_limited() -> None:
-    """A call that does not end is given up after the grace, and the exit status is 0 all the same."""
-    with server(*THROW_AWAY, "--grace-seconds", "1") as running:
-        host, port = running.rest.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as half:
-            half.sendall(b"POST /v1/games HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
+    """A call that does not end is told after the grace that the server stops, and the exit status is 0 all the same."""
+    with server(*THROW_AWAY, "--grace-seconds", "0.5", *PATIENT) as running, unanswered(running) as (call, redis):
+        running.process.send_signal(signal.SIGTERM)
+        told = read(call)
+        os.kill(redis, signal.SIGCONT)
+        _, errors = running.process.communicate()
+        assert running.process.returncode == 0
+    assert told.startswith(b"HTTP/1.1 503")
+    assert b"SERVER_DRAINING" in told
+    assert "Traceback" not in errors
+
+
+def test_a_request_that_is_half_there_is_turned_away() -> None:
+    """Whose body has not come when the server stops is told so at once, and does not use up the grace of others."""
+    with server(*THROW_AWAY, "--grace-seconds", "600") as running, connected(running) as half:
+        half.sendall(POST + b"content-length: 10\r\n\r\n{")
+        assert httpx.get(f"{running.rest}/healthz").status_code == 200
+        running.process.send_signal(signal.SIGTERM)
+        told = read(half)
+        _, errors = running.process.communicate()
+        assert running.process.returncode == 0
+    assert told.startswith(b"HTTP/1.1 503")
+    assert b"SERVER_DRAINING" in told
+    assert "Traceback" not in errors
+
+
+def test_half_requests_are_given_up() -> None:
+    """Who sends nothing, or half of a head, or half of a body, is hung up on in time, the last with a reason."""
+    with server(*THROW_AWAY, "--receive-seconds", "0.5") as running, ExitStack() as stack:
+        for half in (b"", POST, POST + b"content-length: 10\r\n\r\n{"):
+            connection = stack.enter_context(connected(running))
+            connection.sendall(half)
+            told = read(connection)
+            assert told.startswith(b"HTTP/1.1 408") if half.endswith(b"{") else told == b""
+            assert (b"BODY_TOO_SLOW" in told) == half.endswith(b"{")
+
+
+def test_connections_for_their_own_sake_are_in_nobodys_way() -> None:
+    """More connections without a request than the process may have descriptors leave it ready, and serving others."""
+    with server(*THROW_AWAY, "--receive-seconds", "600", descriptors=300) as running, ExitStack() as stack:
+        halves = [stack.enter_context(connected(running)) for _ in range(500)]
+        for half in halves:
+            with suppress(ConnectionError):
+                half.sendall(POST)
+        assert httpx.get(f"{running.rest}/readyz").status_code == 200
+        assert httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).status_code == 200
+        for half in halves[:300]:
+            with suppress(ConnectionError):
+                assert half.recv(1) == b""
+
+
+def test_who_reads_nothing_does_not_outlast_the_grace() -> None:
+    """A client that takes nothing of its answers is hung up on at the end of the grace, without a fault in the log."""
+    flags = ("--grace-seconds", "0.5", "--send-seconds", "600", "--log-format", "json")
+    with server(*THROW_AWAY, *flags) as running, connected(running) as deaf:
+        deaf.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n" * 1000)
+        assert httpx.get(f"{running.rest}/healthz").status_code == 200
+        status, errors = running.end()
+    assert status == 0
+    assert [line for line in errors.splitlines() if json.loads(line)["level"] != "info"] == []
+
+
+POST = b"POST /v1/games HTTP/1.1\r\nhost: x\r\n"
+PATIENT = ("--redis-timeout-seconds", "60")
+
+
+@contextmanager
+def connected(running: Running) -> Iterator[socket.socket]:
+    """A connection to the server's REST."""
+    host, port = running.rest.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=LONGEST) as connection:
+        yield connection
+
+
+@contextmanager
+def unanswered(running: Running) -> Iterator[tuple[socket.socket, int]]:
+    """A call that is under way for as long as the embedded Redis, whose process it gives, too, is held up."""
+    (redis,) = children(running.process)
+    with connected(running) as call:
+        os.kill(redis, signal.SIGSTOP)
+        try:
+            call.sendall(POST + b'content-length: 15\r\n\r\n{"seatCount":2}')
             assert httpx.get(f"{running.rest}/healthz").status_code == 200
-            assert running.end()[0] == 0
+            yield call, redis
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(redis, signal.SIGCONT)
+
+
+def read(connection: socket.socket) -> bytes:
+    """All that comes until the server hangs up."""
+    return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
 def test_it_does_not_outlive_its_embedded_redis() -> None:

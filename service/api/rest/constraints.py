@@ -1,6 +1,6 @@
 """Rules for a field's values as keywords of JSON Schema.
 
-Every rule of the protos is checked with each request (`service.api.calls`); what has no keyword of its own, such as a
+Every rule of the protos is checked with each request (`service.api.checks`); what has no keyword of its own, such as a
 rule over several fields, is told by the comments.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from service.api.errors import ApiError
 
-__all__ = ["HttpError", "encoded", "not_allowed", "not_found", "too_large"]
+__all__ = ["HttpError", "encoded", "not_allowed", "not_found", "too_large", "too_slow"]
 
 
 class HttpError(ApiError):
@@ -32,6 +32,12 @@ def not_allowed(verbs: Iterable[str]) -> HttpError:
 def too_large(limit: int) -> ApiError:
     """413: the body has more than `limit` bytes."""
     return ApiError("BODY_TOO_LARGE", f"the body is larger than {limit} bytes")
+
+
+def too_slow(seconds: float) -> HttpError:
+    """408: the body was not there in time."""
+    text = f"the body was not there after {seconds:g} seconds; send the request again"
+    return HttpError("BODY_TOO_SLOW", text, ("connection", "close"))
 
 
 def encoded() -> HttpError:

@@ -22,7 +22,17 @@ from service.api.errors import Violation, invalid
 from service.api.rest.json_text import Json, JsonObject, kind
 from service.api.rest.scalars import Unfit, from_text, scalar
 
-__all__ = ["Faults", "descriptor_of", "field_named", "has_own_form", "is_excluded", "is_map", "merge", "set_value"]
+__all__ = [
+    "OWN_FORMS",
+    "Faults",
+    "descriptor_of",
+    "field_named",
+    "has_own_form",
+    "is_excluded",
+    "is_map",
+    "merge",
+    "set_value",
+]
 
 
 class Faults:
@@ -47,6 +57,15 @@ class Faults:
         """Raises ApiError INVALID_FIELD that names every fault, where there is one."""
         if self._found:
             raise invalid(self._found)
+
+
+OWN_FORMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "google.protobuf.Duration": "a string, a number of seconds with an s, as in 20s or 0.5s",
+        "google.protobuf.Timestamp": "a string, a time as RFC 3339 writes it, as in 2026-01-31T18:30:00Z",
+    }
+)
+"""How JSON writes the messages that have a form of their own, in words."""
 
 
 def merge(message: Message, value: Json, faults: Faults, path: str = "") -> None:
@@ -173,7 +192,8 @@ def _set_message(message: Message, value: Json, faults: Faults, path: str) -> No
     try:
         json_format.Parse(_as_text(value), message)
     except (json_format.ParseError, RecursionError):
-        raise Unfit(f"must be the JSON form of {message.DESCRIPTOR.full_name}", "BAD_VALUE") from None
+        name = message.DESCRIPTOR.full_name
+        raise Unfit(f"must be {OWN_FORMS.get(name, f'the JSON form of {name}')}", "BAD_VALUE") from None
 
 
 def _as_text(value: Json) -> str:

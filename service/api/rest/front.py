@@ -1,5 +1,6 @@
 """The API over HTTP, as a bare ASGI application: find the method, read the request, call it, write the answer."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -11,11 +12,11 @@ from starlette.types import Receive, Scope, Send
 
 from service.api.callers import Caller, call_id_of, caller_of
 from service.api.calls import Calls
-from service.api.errors import ApiError
+from service.api.errors import ApiError, draining
 from service.api.rest import sse
 from service.api.rest.answers import send_error, send_json
 from service.api.rest.cursor import resume
-from service.api.rest.errors import encoded, too_large
+from service.api.rest.errors import encoded, too_large, too_slow
 from service.api.rest.presence import until_gone
 from service.api.rest.routes import Routes
 from service.api.rest.to_json import to_json
@@ -35,11 +36,13 @@ class Front:
     gains nothing by that: the token is in a header that no browser sends by itself.
     """
 
-    def __init__(self, calls: Calls, *, max_body_bytes: int, trusted_proxies: int = 0) -> None:
+    def __init__(
+        self, calls: Calls, *, max_body_bytes: int, receive_seconds: float = 20.0, trusted_proxies: int = 0
+    ) -> None:
         calls.expect(_FRONT)
         self._calls = calls
         self._routes = Routes(calls.services)
-        self._max_body_bytes = max_body_bytes
+        self._max_body_bytes, self._receive_seconds = max_body_bytes, receive_seconds
         self._proxies = trusted_proxies
 
     @property
@@ -68,7 +71,8 @@ class Front:
                 answers = self._calls.stream(route.method, request, caller)
                 await sse.serve(answers, about, receive, send, resumed=bool(last_event_id))
             else:
-                answer = await self._answer(route.method, request, caller, receive)
+                with _cut_off():
+                    answer = await self._answer(route.method, request, caller, receive)
                 await send_json(send, to_json(answer), about)
         except ApiError as error:
             await send_error(send, error, about)
@@ -84,9 +88,16 @@ class Front:
         raise _Gone
 
     async def _body(self, headers: "_Headers", receive: Receive) -> bytes:
-        """The whole body. Raises ApiError where it is too large, or compressed."""
+        """The whole body. Raises ApiError where it is too large, or compressed, or does not come in time."""
         if headers.last("content-encoding") not in {"", "identity"}:
             raise encoded()
+        try:
+            async with self._calls.arriving(self._receive_seconds):
+                return await self._parts(receive)
+        except TimeoutError:
+            raise too_slow(self._receive_seconds) from None
+
+    async def _parts(self, receive: Receive) -> bytes:
         body = b""
         more = True
         while more:
@@ -130,6 +141,15 @@ def _raw_path(scope: Scope) -> str:
     """The path as it was sent, percent-encoded."""
     raw: bytes | None = scope.get("raw_path")
     return quote(scope["path"]) if raw is None else raw.decode("ascii", "surrogateescape")
+
+
+@contextmanager
+def _cut_off() -> Iterator[None]:
+    """Tells the client of a call that outlasts the server why it has no answer: the server cancels it as it ends."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        raise draining() from None
 
 
 @contextmanager

@@ -137,13 +137,13 @@ class Operations:
         if route.path_fields:
             found.add(404)
         if route.body:
-            found |= {413, 415}
+            found |= {408, 413, 415}
         if "request_id" in request.fields_by_name:
             found.add(409)
         names = [route.method.full_name, *(field.full_name for field in request.fields)]
         told = set(_CODE.findall(" ".join(self._comments.get(name, "") for name in names)))
         named = {http_status_of(reason) for reason, code in CODES.items() if code_name(code) in told}
-        return found | (named - {405, 413, 415})
+        return found | (named - {405, 408, 413, 415})
 
 
 _CODE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Z]{5,}\b")

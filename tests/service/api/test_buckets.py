@@ -84,6 +84,16 @@ def test_no_rate_is_no_limit() -> None:
     assert not rate._full_at
 
 
+def test_what_was_taken_for_nothing_is_put_back() -> None:
+    """A token that is given back can be taken again; who took none, or is forgotten, has a full bucket as before."""
+    rate = Rate(1, 2, now=Clock())
+    rate.give_back("ann")
+    for _ in range(3):
+        assert rate.take("ann") == 0
+        rate.give_back("ann")
+    assert [rate.take("ann") for _ in range(3)] == [0, 0, 1]
+
+
 def test_memory_is_bounded() -> None:
     """Of more callers than are kept those seen longest ago are forgotten, and never one who goes on asking."""
     rate = Rate(0.001, 1, now=Clock(), most=3)

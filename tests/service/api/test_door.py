@@ -1,14 +1,14 @@
 """Who may call at all, how often, and how much at the same time."""
 
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
+from msgspec.structs import replace as replace_struct
 from prometheus_client import REGISTRY
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1 import rule_set_service_pb2 as rules_pb
@@ -20,6 +20,10 @@ from service.api.door import CODED, KEYED, SEATED, Door, Limits
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
+from service.games.hints import Hints
+from service.games.tokens import hash_of
+from service.store.table import Seat
+from tests.service.store.tables import new_table
 
 GAMES = pb.DESCRIPTOR.services_by_name["GameService"]
 METHODS = {
@@ -32,6 +36,7 @@ GUEST = Caller(None, "c", "test", address="192.0.2.1")
 STRANGER = Caller(None, "c", "test", address="192.0.2.2")
 KEY = "0123456789abcdef"
 CREATE, GET, ACT = pb.CreateGameRequest(), pb.GetGameRequest(name="games/a"), pb.ActRequest(name="games/a")
+FIND = pb.FindGameRequest(code="K7M2QX")
 OBSERVE = pb.ObserveRequest(name="games/a")
 WAIT = pb.ListEventsRequest(name="games/a", wait=Duration(seconds=1))
 
@@ -58,10 +63,15 @@ def new_door(keys: str = "", clock: Clock | None = None, **limits: float) -> Doo
 def call(door: Door, request: Message, caller: Caller, outcome: Exception | None = None) -> None:
     """A whole call, with what becomes of it."""
     method = METHODS[type(request).__name__.removesuffix("Request")]
-    door.admit(method, caller)
+    door.admit(method, request, caller)
     with door.inside(method, request, caller):
         if outcome:
             raise outcome
+
+
+def put_up(door: Door, caller: Caller) -> Callable[[], None]:
+    """A table is put up; gives what takes it back."""
+    return door.tables_of(caller)()
 
 
 def limited(limit: str, wait_s: float | None = None) -> "pytest.RaisesExc[ApiError]":
@@ -144,19 +154,21 @@ def test_a_token_gives_no_rate_before_it_was_right(reason: GameReason) -> None:
         call(door, GET, replace(BOB, token="rst_1"), GameError(reason, "no"))  # noqa: S106  nobody's
     for number in range(2, 9):
         with limited("calls_per_second"):
-            door.admit(METHODS["GetGame"], replace(BOB, token=f"rst_{number}"))
+            door.admit(METHODS["GetGame"], GET, replace(BOB, token=f"rst_{number}"))
     call(door, GET, ANN)
     call(door, GET, GUEST)
 
 
 def test_a_caller_creates_so_many_tables() -> None:
-    """Tables are counted by the minute, apart from other calls."""
-    door = new_door(tables_per_minute=2)
+    """Tables are counted by the minute, apart from calls, and only those that were made."""
+    door = new_door(tables_per_minute=2, calls_per_second=1)
+    for _ in range(5):
+        put_up(door, GUEST)()
     for _ in range(2):
-        call(door, CREATE, GUEST)
+        put_up(door, GUEST)
     with limited("tables_per_minute", 30):
-        call(door, CREATE, GUEST)
-    call(door, CREATE, STRANGER)
+        put_up(door, GUEST)
+    put_up(door, STRANGER)
     call(door, GET, GUEST)
 
 
@@ -215,43 +227,77 @@ def test_a_table_has_so_many_watchers() -> None:
     assert len(door._watchers) == len(door._streams) == 0
 
 
-def test_guesses_are_refused_unseen() -> None:
-    """After so many wrong tokens from an address another is not looked at, while those known to be right go on."""
-    clock = Clock()
-    door = new_door(clock=clock, failures_per_minute=3)
+def seen(*tokens: str) -> Hints:
+    """What is known of a table, games/a, where these tokens have seats."""
+    seats = tuple(Seat(taken=True, token_hash=hash_of(token)) for token in tokens)
+    hints = Hints()
+    hints.put(replace_struct(new_table("a"), seats=(*seats, Seat())))
+    return hints
+
+
+def test_a_token_just_given_is_known() -> None:
+    """Who has just joined has a rate of his own, however many wrong tokens come from his address."""
+    door = new_door(calls_per_second=1)
+    guess(door, GET, replace(BOB, token="rst_wrong"))  # noqa: S106  nobody's
+    with limited("calls_per_second"):
+        call(door, GET, BOB)
+    door.issued(str(BOB.token))
+    call(door, GET, BOB)
+
+
+def test_a_token_is_known_by_the_table_last_seen() -> None:
+    """A server that has not met a player knows him by the table; wrong tokens from his address are not in his way."""
+    door = Door(Limits(calls_per_second=1), hints=seen("rst_ann"), now=Clock())
+    guess(door, GET, BOB)
+    with limited("calls_per_second"):
+        call(door, GET, BOB)
     call(door, GET, ANN)
-    for number in range(3):
+
+
+def test_wrong_tokens_at_one_table_are_not_in_the_way_to_others() -> None:
+    """Tokens for a table not seen yet, as after a server's start, have another rate than those for one seen."""
+    door, elsewhere = Door(Limits(calls_per_second=1), hints=seen(), now=Clock()), pb.GetGameRequest(name="games/b")
+    guess(door, GET, BOB)
+    with limited("calls_per_second"):
+        call(door, GET, BOB)
+    call(door, elsewhere, ANN)
+    with limited("calls_per_second"):
+        call(door, elsewhere, BOB)
+
+
+def test_wrong_tokens_lock_out_nobody() -> None:
+    """No number of wrong tokens keeps an address from a token, a key or a code: they are too long to be guessed."""
+    door = new_door(f"shop:{KEY}", failures_per_minute=1)
+    for number in range(9):
         guess(door, GET, replace(BOB, token=f"rst_{number}"))
-    for _ in range(5):
-        with limited("failures_per_minute", 20):
-            call(door, GET, BOB)
     call(door, GET, ANN)
-    call(door, GET, GUEST)
-    call(door, CREATE, BOB)
-    call(door, GET, replace(BOB, address="192.0.2.2"))
-    clock.now += 20
-    guess(door, GET, replace(BOB, token="rst_again"))  # noqa: S106  nobody's
-    with limited("failures_per_minute", 20):
-        call(door, GET, replace(ANN, token="rst_new"))  # noqa: S106  nobody's
+    call(door, FIND, GUEST)
+    call(door, CREATE, replace(GUEST, api_key=KEY))
 
 
 def test_codes_are_guessed_so_many_times() -> None:
-    """After so many codes that no table has, or wrong tokens, an address finds no table by its code for a while."""
-    door, find = new_door(failures_per_minute=2), cast(MethodDescriptor, SimpleNamespace(name="FindGame"))
-    guess(door, GET, BOB)
-    door.admit(find, GUEST)
-    guess(door, GET, BOB)
+    """After so many codes that no table has, an address finds no table by its code for a while, and does all else."""
+    clock = Clock()
+    door = new_door(f"shop:{KEY}", clock, failures_per_minute=2)
+    for _ in range(2):
+        call(door, FIND, GUEST)
+        with pytest.raises(GameError):
+            call(door, FIND, GUEST, GameError(GameReason.CODE_NOT_FOUND, "no"))
     with limited("failures_per_minute", 30):
-        door.admit(find, GUEST)
-    door.admit(find, STRANGER)
+        call(door, FIND, GUEST)
+    call(door, FIND, STRANGER)
+    call(door, GET, ANN)
+    call(door, CREATE, replace(GUEST, api_key=KEY))
+    clock.now += 30
+    call(door, FIND, GUEST)
 
 
 def test_a_refusal_for_another_reason_is_no_guess() -> None:
-    """Only a wrong token counts as one."""
+    """Only a wrong code counts as one."""
     door = new_door(failures_per_minute=1)
     for _ in range(5):
         with pytest.raises(GameError):
-            call(door, GET, ANN, GameError(GameReason.GAME_NOT_FOUND, "no"))
+            call(door, FIND, ANN, GameError(GameReason.GAME_NOT_FOUND, "no"))
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,6 +348,7 @@ def test_guesses_at_keys_are_refused_unseen(keyed: Door) -> None:
     for key in ("three", KEY):
         with limited("failures_per_minute"):
             call(keyed, GET, replace(ANN, api_key=key))
+    call(keyed, FIND, GUEST)
     call(keyed, CREATE, replace(STRANGER, api_key=KEY))
     call(keyed, CREATE, replace(GUEST, api_key=KEY))
     call(keyed, GET, ANN)
@@ -310,10 +357,10 @@ def test_guesses_at_keys_are_refused_unseen(keyed: Door) -> None:
 def test_the_holder_of_a_key_is_a_caller() -> None:
     """Whatever his addresses and keys, he has one rate, by the key's name."""
     door = new_door(f"shop:{KEY},shop:{KEY[::-1]},app:{'x' * 16}", tables_per_minute=1)
-    call(door, CREATE, replace(GUEST, api_key=KEY))
+    put_up(door, replace(GUEST, api_key=KEY))
     with limited("tables_per_minute"):
-        call(door, CREATE, replace(STRANGER, api_key=KEY[::-1]))
-    call(door, CREATE, replace(GUEST, api_key="x" * 16))
+        put_up(door, replace(STRANGER, api_key=KEY[::-1]))
+    put_up(door, replace(GUEST, api_key="x" * 16))
 
 
 def test_a_refusal_is_counted() -> None:
@@ -344,17 +391,17 @@ def test_a_proxy_that_should_be_trusted_is_told_of_once() -> None:
 
 def test_every_limit_can_be_told() -> None:
     """A refusal tells the limit by the name that it has, and how much it allows."""
-    spending: dict[str, tuple[Message, Exception | None]] = {
-        "calls_per_second": (pb.ListGamesRequest(), None),
-        "tables_per_minute": (CREATE, None),
-        "acts_per_second": (ACT, None),
-        "failures_per_minute": (GET, wrong()),
+    spending: dict[str, Callable[[Door], object]] = {
+        "calls_per_second": lambda door: call(door, pb.ListGamesRequest(), ANN),
+        "tables_per_minute": lambda door: put_up(door, ANN),
+        "acts_per_second": lambda door: call(door, ACT, ANN),
+        "failures_per_minute": lambda door: call(door, FIND, ANN, GameError(GameReason.CODE_NOT_FOUND, "no")),
     }
-    for limit, (request, outcome) in spending.items():
+    for limit, spend in spending.items():
         door = Door(Limits(**{limit: 1}), now=Clock())
         with suppress(GameError):
-            call(door, request, ANN, outcome)
+            spend(door)
         with pytest.raises(ApiError) as refusal:
-            call(door, request, ANN)
+            spend(door)
         assert refusal.value.metadata == {"limit": limit, "most": "1"}
         assert refusal.value.text.startswith(limit.replace("_", " "))

@@ -187,6 +187,26 @@ def refused(reason: GameReason) -> pytest.RaisesExc[GameError]:
     return pytest.raises(GameError, check=lambda error: error.reason is reason)
 
 
+class NoPermit(Exception):
+    """There is none left."""
+
+
+class Permits:
+    """So many tables may be put up."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def __call__(self) -> Callable[[], None]:
+        if not self.left:
+            raise NoPermit
+        self.left -= 1
+        return self._give_back
+
+    def _give_back(self) -> None:
+        self.left += 1
+
+
 def new_request_id() -> str:
     """A request id as a client makes it."""
     return str(uuid4())

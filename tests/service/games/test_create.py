@@ -10,7 +10,7 @@ from service.games.opening import Wanted
 from service.games.read import get
 from service.games.seats import join
 from service.store import Phase
-from tests.service.games.tables import Clock, new_request_id, opened, refused, stored
+from tests.service.games.tables import Clock, NoPermit, Permits, new_request_id, opened, refused, stored, wanted_of
 from tests.strategies import rules_of
 
 
@@ -46,6 +46,22 @@ async def test_a_retry_gives_the_same_table(desk: Desk, other: Desk) -> None:
     again = await opened(other, request_id=request_id.upper())
     assert (again.game, again.epoch) == (first.game, first.epoch)
     assert again.version == 2, "as it is now"
+
+
+async def test_what_makes_no_table_needs_no_permit(desk: Desk) -> None:
+    """A permit is asked for before a table is made, and given back where the call was a retry; a fault needs none."""
+    permits = Permits(1)
+    request_id, wanted = new_request_id(), wanted_of()
+    first = await create(desk, wanted, request_id=request_id, permit=permits)
+    permits.left = 1
+    assert (await create(desk, wanted, request_id=request_id, permit=permits)).game == first.game
+    with pytest.raises(BadRules):
+        await create(desk, wanted_of(set_max=2), request_id="", permit=permits)
+    assert permits.left == 1
+    await create(desk, wanted, request_id="", permit=permits)
+    with pytest.raises(NoPermit):
+        await create(desk, wanted, request_id="", permit=permits)
+    assert len((await desk.store.open_tables(10)).tables) == 2
 
 
 @pytest.mark.parametrize(

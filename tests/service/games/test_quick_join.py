@@ -9,20 +9,39 @@ import pytest
 from engine.errors import BadRules
 from service.games.desk import Desk
 from service.games.errors import GameReason
+from service.games.opening import Permit
 from service.games.quick_join import quick_join
 from service.games.read import list_open
 from service.games.seats import Joined, join, leave, start
 from service.store import Options, Phase, Store, TurnLimit
-from tests.service.games.tables import BusyStore, Clock, joined, new_request_id, opened, refused, stored, wanted_of
+from tests.service.games.tables import (
+    BusyStore,
+    Clock,
+    NoPermit,
+    Permits,
+    joined,
+    new_request_id,
+    opened,
+    refused,
+    stored,
+    wanted_of,
+)
 
 LIMIT = TurnLimit(turn_ms=30_000, bank_ms=0, misses=2)
 
 
 async def quick(
-    desk: Desk, seat_count: int = 3, *, name: str = "Ann", request_id: str = "", **wanted: object
+    desk: Desk,
+    seat_count: int = 3,
+    *,
+    name: str = "Ann",
+    request_id: str = "",
+    permit: Permit | None = None,
+    **wanted: object,
 ) -> Joined:
     """A quick join at a table of so many seats."""
-    return await quick_join(desk, wanted_of(seat_count, **wanted), display_name=name, request_id=request_id)  # type: ignore[arg-type]
+    asked = wanted_of(seat_count, **wanted)  # type: ignore[arg-type]
+    return await quick_join(desk, asked, display_name=name, request_id=request_id, permit=permit)
 
 
 async def open_games(desk: Desk) -> list[str]:
@@ -39,6 +58,17 @@ async def test_the_first_makes_a_table_and_the_next_join_it(desk: Desk, other: D
     assert {second.table.game, third.table.game} == {first.table.game}
     assert third.table.phase is Phase.PLAYING
     assert (await quick(desk, deals=3)).table.game != first.table.game
+
+
+async def test_only_a_new_table_needs_a_permit(desk: Desk, other: Desk) -> None:
+    """Who joins a table that is open needs no permit; where none is had for a new one, others may still make it."""
+    permits = Permits(1)
+    for _ in range(3):
+        await quick(desk, permit=permits)
+    with pytest.raises(NoPermit):
+        await quick(desk, permit=permits)
+    assert (await quick(other, permit=Permits(1))).seat == 0
+    assert (await quick(desk, permit=permits)).seat == 1
 
 
 async def test_tables_that_others_have_put_up_are_joined(desk: Desk, clock: Clock) -> None:

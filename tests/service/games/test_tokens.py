@@ -3,7 +3,7 @@ import re
 from msgspec.structs import replace
 
 from service.games.errors import GameReason
-from service.games.tokens import hash_of, new_token, seat_of, viewer_of
+from service.games.tokens import has_seat, hash_of, new_token, seat_of, viewer_of
 from service.store import Seat
 from tests.service.games.tables import refused
 from tests.service.store.tables import new_table
@@ -28,6 +28,12 @@ def test_a_token_is_of_its_table_and_request() -> None:
 def test_a_token_names_its_seat() -> None:
     """Who comes with a seat's token acts for that seat and sees what it sees."""
     assert seat_of(TABLE, new_token(SECRET, "b")) == viewer_of(TABLE, new_token(SECRET, "b")) == 2
+
+
+def test_a_token_has_a_seat_or_none() -> None:
+    """Whether a token is one of a table's can be asked without a refusal; a free seat is nobody's."""
+    assert [has_seat(TABLE, new_token(SECRET, name)) for name in "abc"] == [True, True, False]
+    assert not has_seat(TABLE, "")
 
 
 def test_without_a_token_one_may_watch_only() -> None:

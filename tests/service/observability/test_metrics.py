@@ -28,6 +28,22 @@ async def test_port_shows_them_and_is_free_afterwards() -> None:
         pass
 
 
+@pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nhost: x\r\n"])
+async def test_who_asks_nothing_is_hung_up_on(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A client that sends no request, or half of one, holds its thread for so long, and leaves no trace of it."""
+    monkeypatch.setattr(metrics, "_PATIENCE_S", 0.2)
+    server = metrics.MetricsServer.start("127.0.0.1", 0)
+    async with asyncio.timeout(60):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(sent)
+        assert await reader.read() == b""
+        writer.close()
+    await server.stop()
+    assert capfd.readouterr().err == ""
+
+
 async def test_port_in_use_is_an_error() -> None:
     """A port that another listens on is refused."""
     with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(OSError, match="in use"):

@@ -228,7 +228,7 @@ class Game(_message.Message):
     name: _builtins.str
     """The resource name, `games/{game}`."""
     display_name: _builtins.str
-    """A name for people, at most 80 characters, none of them a control character."""
+    """A name for people, at most 80 characters, of the kinds that a player's name in JoinGame may have."""
     seat_count: _builtins.int
     """How many seats the table has, 2 to 8; the rule set may allow fewer."""
     state: Global___Game.State.ValueType

@@ -33,7 +33,7 @@ class CreateGameRequest(_message.Message):
     GAME_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID."""
+    """Makes the call safe to retry: a random UUID (version 4). The table's name follows from it, so that a private table is as secret as this is."""
     @_builtins.property
     def game(self) -> _game_pb2.Game:
         """The table to create."""
@@ -164,7 +164,9 @@ class JoinGameRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     display_name: _builtins.str
-    """The player's name, 1 to 40 characters, none of them a control character."""
+    """The player's name, 1 to 40 characters with something to be seen: no control characters, none that are not seen or turn the text about, and no
+    more than 4 accents on a letter.
+    """
     seat: _builtins.int
     """The seat to take, from 0. Left out: the lowest free one."""
     entropy: _builtins.str
@@ -172,7 +174,7 @@ class JoinGameRequest(_message.Message):
     to all, and goes into every deal of the match together with that deal's seed.
     """
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID that cannot be guessed (version 4), since a retry answers with the seat's token."""
+    """Makes the call safe to retry: a random UUID (version 4), which nobody can guess, since a retry answers with the seat's token."""
     def __init__(
         self,
         *,
@@ -203,11 +205,11 @@ class QuickJoinRequest(_message.Message):
     ENTROPY_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
-    """The player's name, 1 to 40 characters, none of them a control character."""
+    """The player's name, as in JoinGame."""
     entropy: _builtins.str
     """What the player adds to the shuffle, as in JoinGame."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID that cannot be guessed (version 4), since a retry answers with the seat's token."""
+    """Makes the call safe to retry: a random UUID (version 4), which nobody can guess, since a retry answers with the seat's token."""
     @_builtins.property
     def game(self) -> _game_pb2.Game:
         """The table that is asked for, as for CreateGame. Its `display_name` is taken where it is created, and does not count otherwise."""
@@ -273,11 +275,11 @@ class AddBotRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     display_name: _builtins.str
-    """The bot's name, at most 40 characters, none of them a control character. Left out: `Bot`."""
+    """The bot's name, as a player's in JoinGame. Left out: `Bot`."""
     seat: _builtins.int
     """The seat to take, from 0. Left out: the lowest free one."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID."""
+    """Makes the call safe to retry: a random UUID (version 4)."""
     def __init__(
         self,
         *,
@@ -307,7 +309,7 @@ class ResumeSeatRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID."""
+    """Makes the call safe to retry: a random UUID (version 4)."""
     def __init__(
         self,
         *,
@@ -333,7 +335,7 @@ class LeaveGameRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID."""
+    """Makes the call safe to retry: a random UUID (version 4)."""
     def __init__(
         self,
         *,
@@ -362,7 +364,7 @@ class RematchRequest(_message.Message):
     entropy: _builtins.str
     """What the player adds to the shuffle of the next match, as in JoinGame."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID."""
+    """Makes the call safe to retry: a random UUID (version 4)."""
     def __init__(
         self,
         *,
@@ -389,7 +391,7 @@ class StartGameRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID."""
+    """Makes the call safe to retry: a random UUID (version 4)."""
     def __init__(
         self,
         *,
@@ -418,7 +420,7 @@ class ActRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a UUID."""
+    """Makes the call safe to retry: a random UUID (version 4)."""
     expected_version: _builtins.int
     """The version that the actions were chosen for. At any other the call is ABORTED."""
     validate_only: _builtins.bool

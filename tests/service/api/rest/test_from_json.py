@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rummy.v1.action_pb2 import Action
 from rummy.v1.game_pb2 import Game
-from rummy.v1.game_service_pb2 import ActRequest, ObserveResponse
+from rummy.v1.game_service_pb2 import ActRequest, ListEventsRequest, ObserveResponse
 
 from service.api.errors import ApiError
 from service.api.rest.from_json import Faults, merge
@@ -140,6 +140,15 @@ def test_maps_are_objects() -> None:
         ("domain", "NOT_A_STRING"),
     ]
     assert read(ErrorInfo(), '{"metadata": []}') == [("metadata", "NOT_AN_OBJECT")]
+
+
+@pytest.mark.parametrize("wait", ["20", 20, "20 seconds", "", {"seconds": 20}])
+def test_a_time_that_is_none_is_told_by_an_example(wait: object) -> None:
+    """Who writes a number of seconds without an s, or an object, is told how a time is written."""
+    faults = Faults()
+    merge(ListEventsRequest(), parse(json.dumps({"wait": wait}).encode()), faults)
+    with pytest.raises(ApiError, match="wait: must be a string, a number of seconds with an s, as in 20s"):
+        faults.refuse()
 
 
 def test_protobufs_own_messages_have_their_own_forms() -> None:

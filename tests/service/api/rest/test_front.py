@@ -142,6 +142,73 @@ async def test_a_body_that_never_ends_is_cut_off(client: httpx.AsyncClient) -> N
     assert taken <= 6
 
 
+async def test_a_body_that_does_not_come_is_waited_for_so_long(backend: Backend) -> None:
+    """A body has its time as a whole; the answer says so, and that the connection ends with it."""
+    front = Front(backend.calls(), max_body_bytes=1_000_000, receive_seconds=0.2)
+    sent = await half_sent(front)
+    assert (sent[0]["status"], (b"connection", b"close") in sent[0]["headers"]) == (408, True)
+    assert b'"BODY_TOO_SLOW"' in sent[1]["body"]
+    assert not backend.seen
+
+
+async def test_a_body_that_has_not_come_is_not_waited_for_at_the_end(backend: Backend) -> None:
+    """When the server stops, a request that is half there is turned away like a call, or as soon as it comes."""
+    calls = backend.calls()
+    front = Front(calls, max_body_bytes=1_000_000, receive_seconds=600)
+    answered = asyncio.ensure_future(half_sent(front))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await calls.drain(0.01, 60)
+        for sent in (await answered, await half_sent(front)):
+            assert sent[0]["status"] == 503
+            assert b'"SERVER_DRAINING"' in sent[1]["body"]
+    assert not backend.seen
+
+
+async def test_a_call_that_outlasts_the_server_is_told_so(backend: Backend) -> None:
+    """A call that is cancelled as the server ends is answered as turned away."""
+    begun = asyncio.Event()
+
+    async def wait(request: Message, caller: Caller, /) -> Message:
+        begun.set()
+        await asyncio.Event().wait()
+        raise NotImplementedError
+
+    handlers = {service: {method.name: wait for method in service.methods} for service in SERVICES}
+    scope = {"type": "http", "method": "GET", "path": "/v1/games/a", "query_string": b"", "headers": []}
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    call = asyncio.ensure_future(Front(Calls(handlers), max_body_bytes=100)(scope, receive, send))
+    await begun.wait()
+    call.cancel()
+    await call
+    assert sent[0]["status"] == 503
+    assert b'"SERVER_DRAINING"' in sent[1]["body"]
+
+
+async def half_sent(front: Front) -> list[Any]:
+    """What is sent to a client that goes on sending a body without an end, a byte now and then."""
+    scope = {"type": "http", "method": "POST", "path": "/v1/games", "query_string": b"", "headers": []}
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async with asyncio.timeout(30):
+        await front(scope, receive, send)
+    return sent
+
+
 async def test_a_compressed_body_is_refused(client: httpx.AsyncClient) -> None:
     """What it would grow to is not known before it is too late."""
     answer = await client.post("/v1/games", content=b"x", headers={"Content-Encoding": "gzip"})

@@ -95,7 +95,7 @@ def test_the_rules_for_values_are_keywords() -> None:
     assert schemas["Action.LayDown"]["properties"]["cards"]["maxItems"] == 120
     assert {"required": ["swapJoker"]} in schemas["Action"]["oneOf"]
     assert schemas["RuleSet.Ace"]["enum"] == ["ACE_UNSPECIFIED", "ACE_LOW", "ACE_EITHER"]
-    assert schemas["ActRequest"]["properties"]["requestId"]["format"] == "uuid"
+    assert schemas["ActRequest"]["properties"]["requestId"]["pattern"].startswith("^[0-9a-fA-F]{8}-")
     assert "name" not in schemas["ActRequest"]["properties"]
     assert schemas["ActRequest"]["additionalProperties"] is False
 

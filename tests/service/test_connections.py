@@ -1,0 +1,228 @@
+"""The connections of an HTTP server, whose clients do not send or take what they should, or are too many."""
+
+import asyncio
+import resource
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TypeAlias
+
+import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service import connections
+from service.http_server import HttpServer, listen
+
+PART = b"x" * 20_000
+SEND_S = RECEIVE_S = 0.3
+ENOUGH_S = 2.0
+"""For a client that sends what it should, on a machine however busy."""
+GET = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+Connection: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def hello(_scope: Scope, _receive: Receive, send: Send) -> None:
+    """An application that answers at once."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+class Slow:
+    """An application that answers when it is told to, and knows which of its clients are gone."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        self.begun.set()
+        if scope["path"] == "/wait":
+            assert (await receive())["type"] == "http.disconnect"
+            self.gone.set()
+        else:
+            await self.go_on.wait()
+        await hello(scope, receive, send)
+
+
+class Endless:
+    """An application whose answer never ends, until its client is gone."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.gone = asyncio.Event()
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        left = asyncio.ensure_future(receive())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while not left.done():
+            await send({"type": "http.response.body", "body": PART, "more_body": True})
+            self.sent += len(PART)
+            await asyncio.sleep(0)
+        assert left.result()["type"] == "http.disconnect"
+        self.gone.set()
+
+
+@asynccontextmanager
+async def asked(app: Endless) -> AsyncIterator[asyncio.StreamReader]:
+    """What a client of the application's server may read, once it has asked; it reads nothing ahead."""
+    async with serving(app, send_s=SEND_S) as server, connected(server, limit=1) as (reader, writer):
+        writer.write(GET)
+        yield reader
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, *, receive_s: float = 60, send_s: float = 60) -> AsyncIterator[HttpServer]:
+    """A server of the application."""
+    server = HttpServer(app, listen("127.0.0.1", 0), receive_seconds=receive_s, send_seconds=send_s)
+    try:
+        yield server
+    finally:
+        await server.stop(0)
+
+
+@asynccontextmanager
+async def connected(server: HttpServer, limit: int = 65_536) -> AsyncIterator[Connection]:
+    """A connection to a server."""
+    async with asyncio.timeout(60):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=limit)
+        try:
+            yield reader, writer
+        finally:
+            writer.close()
+
+
+async def test_a_client_that_reads_nothing_is_hung_up_on() -> None:
+    """Where so much is unread that no more can be sent, the connection ends in time, and the application is told."""
+    app = Endless()
+    async with asked(app) as reader, asyncio.timeout(60):
+        await app.gone.wait()
+        assert not (await reader.read()).endswith(b"0\r\n\r\n")  # what was on its way; the answer has no end
+
+
+async def test_a_client_that_reads_on_is_served_on() -> None:
+    """A client that reads, however long it takes over it all, is not hung up on."""
+    app = Endless()
+    loop = asyncio.get_running_loop()
+    async with asked(app) as reader, asyncio.timeout(60):
+        end = loop.time() + 4 * SEND_S
+        while loop.time() < end:
+            assert await reader.read(1 << 20)
+        assert not app.gone.is_set()
+    assert app.sent > 10 * len(PART)
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET / HT", GET[:-2], GET + GET[:-2]], ids=["nothing", "a verb", "half", "more"]
+)
+async def test_a_client_that_sends_no_whole_request_is_hung_up_on(sent: bytes) -> None:
+    """Where no request is under way, and none comes whole, the connection ends in time."""
+    async with serving(hello, receive_s=RECEIVE_S) as server, connected(server) as (reader, writer):
+        writer.write(sent)
+        answers = await all_of(reader)
+        assert answers.count(b"hello") == sent.count(GET)
+
+
+async def test_a_body_that_nobody_waits_for_has_its_time() -> None:
+    """What is left of a request that was answered before it had come whole has so long, too; then the next may come."""
+    async with serving(hello, receive_s=ENOUGH_S) as server, connected(server) as (reader, writer):
+        writer.write(GET[:-2] + b"content-length: 2\r\n\r\nx")
+        await reader.readuntil(b"hello")
+        writer.write(b"x" + GET)
+        await reader.readuntil(b"hello")
+        writer.write(GET[:-2] + b"content-length: 100\r\n\r\nx")
+        assert (await all_of(reader)).count(b"hello") == 1
+
+
+async def test_a_client_that_sends_byte_after_byte_is_hung_up_on() -> None:
+    """The head of a request has its time as a whole, however often a byte of it comes."""
+    async with serving(hello, receive_s=RECEIVE_S) as server, connected(server) as (reader, writer):
+        end = asyncio.ensure_future(all_of(reader))
+        writer.write(b"GET / HTTP/1.1\r\nx: ")
+        while not end.done():
+            writer.write(b"x")
+            await asyncio.sleep(RECEIVE_S / 10)
+        assert end.result() == b""
+
+
+async def test_a_request_under_way_has_its_time() -> None:
+    """A request that came whole is waited for, and the connection is kept for the next one afterwards."""
+    app = Slow()
+    async with serving(app, receive_s=ENOUGH_S) as server, connected(server) as (reader, writer):
+        writer.write(GET)
+        await asyncio.sleep(1.5 * ENOUGH_S)
+        app.go_on.set()
+        assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 200")
+        await asyncio.sleep(1.5 * ENOUGH_S)
+        writer.write(GET)
+        assert (await reader.readuntil(b"hello")).endswith(b"hello")
+
+
+async def test_of_too_many_connections_those_without_a_request_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer takes the place of who has been without a request for longest, and is served."""
+    monkeypatch.setattr("service.http_server.most_connections", lambda: 3)
+    app = Slow()
+    async with serving(app) as server, AsyncExitStack() as stack:
+        busy, idle, idler = [await stack.enter_async_context(connected(server)) for _ in range(3)]
+        busy[1].write(GET)
+        await app.begun.wait()
+        newcomers = [await stack.enter_async_context(connected(server)) for _ in range(2)]
+        for reader, _ in (idle, idler):
+            assert await all_of(reader) == b""
+        app.go_on.set()
+        assert (await busy[0].readuntil(b"hello")).endswith(b"hello")
+        for reader, writer in newcomers:
+            writer.write(GET)
+            assert (await reader.readuntil(b"hello")).endswith(b"hello")
+
+
+async def test_where_all_have_requests_a_newcomer_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has a request under way keeps his place, as long as it is."""
+    monkeypatch.setattr("service.http_server.most_connections", lambda: 1)
+    app = Slow()
+    async with serving(app) as server, connected(server) as (reader, writer):
+        writer.write(GET)
+        await app.begun.wait()
+        async with connected(server) as (newcomer, _):
+            assert await all_of(newcomer) == b""
+        app.go_on.set()
+        assert (await reader.readuntil(b"hello")).endswith(b"hello")
+        async with connected(server) as (newcomer, asking):
+            asking.write(GET)
+            assert (await newcomer.readuntil(b"hello")).endswith(b"hello")
+
+
+async def test_a_client_with_several_requests_at_once_may_go_away() -> None:
+    """Each of them is told that its client is gone, the first as well as those that wait for it."""
+    app = Slow()
+    async with serving(app) as server:
+        async with connected(server) as (_, writer):
+            writer.write(GET.replace(b"/", b"/wait", 1) + GET)
+            await app.begun.wait()
+        async with asyncio.timeout(60):
+            await app.gone.wait()
+
+
+def test_half_of_the_descriptors_are_for_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process takes as many descriptors as it may have, up to 65,536, and leaves half of them for other things."""
+    for soft, hard, asked, most in (
+        (1024, 4096, (4096, 4096), 2048),
+        (1024, 10**9, (65_536, 10**9), 32_768),
+        (1024, resource.RLIM_INFINITY, (65_536, resource.RLIM_INFINITY), 32_768),
+        (300, 300, None, 150),
+        (100_000, 100_000, None, 50_000),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, None, 32_768),
+    ):
+        taken: list[tuple[int, int]] = []
+        monkeypatch.setattr(resource, "getrlimit", lambda _, now=(soft, hard): now)
+        monkeypatch.setattr(resource, "setrlimit", lambda _, new, taken=taken: taken.append(new))
+        assert connections.most_connections() == most
+        assert taken == ([asked] if asked else [])
+
+
+async def all_of(reader: asyncio.StreamReader) -> bytes:
+    """All that comes before the server hangs up, however it does."""
+    data = b""
+    with suppress(ConnectionError):
+        while part := await reader.read(65_536):
+            data += part
+    return data
