@@ -96,6 +96,8 @@ class Fault:
     field: str
     reason: str
     text: str
+    others: tuple[str, ...] = ()
+    """The fields that it would be as much the fault of: `engine.faults.as_sent` names the one that was sent."""
 
 
 class BadRules(EngineError):
