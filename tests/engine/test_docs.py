@@ -60,6 +60,15 @@ def test_every_value_that_a_field_may_take_is_described() -> None:
             assert f" {least}–{most}" in meaning, field  # noqa: RUF001  a range is written with a dash
 
 
+@pytest.mark.parametrize(("preset", "title"), [("rummy500", "Rummy 500"), ("pool500", "Pool Rummy 500")])
+def test_a_game_is_told_with_all_that_differs_from_basic(preset: str, title: str) -> None:
+    """Whoever has read Basic Rummy is told of each field in which another game differs, and of no other."""
+    section = RULES.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"`(\w+)`", section)) & set(FIELDS)
+    other, basic = asdict(PRESETS[preset]), asdict(PRESETS["basic"])
+    assert named == {field for field in FIELDS if other[field] != basic[field]}
+
+
 def test_the_clauses_of_each_field_are_clauses() -> None:
     """Each field names the clauses that it belongs to."""
     known = set(clauses_of(RULES))
@@ -80,7 +89,7 @@ def test_what_cannot_be_played_is_described() -> None:
     """Each field for which a rule set is refused beyond its range is named among the faults."""
     told_of = RULES.split("A rule set that cannot be played")[1].split("\n## ")[0]
     source = (ROOT / "engine/faults.py").read_text()
-    fields = set(re.findall(r'Fault\("(\w+)", "(?:CONFLICT|NO_END)"', source)) - {"set_min", "settlement"}
+    fields = set(re.findall(r'Fault\("(\w+)", "(?:CONFLICT|NO_END)"', source))
     assert [field for field in sorted(fields) if f"`{field}" not in told_of] == []
     assert faults(PRESETS["basic"]) == []
 

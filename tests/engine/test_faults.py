@@ -126,6 +126,7 @@ def test_a_fault_names_fields_that_there_are() -> None:
         discard="optional", settlement="pay_winner", scoring="pool", out_at_once=2, top_free=True, use_taken=True,
     )  # fmt: skip
     found = [*faults(worst), *faults(rules_of(discard_draw="none", use_taken=True))]
+    found += faults(rules_of(deals=0, target=9, hand_size=1))
     assert len({fault.field for fault in found}) >= 9
     for fault in found:
         assert {fault.field, *fault.others} <= set(RuleSet.__struct_fields__)
