@@ -19,7 +19,7 @@ from engine.rules import RuleSet
 from engine.shuffle import SEED_SIZE
 from engine.state import Meld, Phase, State
 
-__all__ = ["Case", "CaseError", "Expect", "action_of", "position_of", "read_case_file"]
+__all__ = ["Case", "CaseError", "Dealt", "Expect", "action_of", "position_of", "read_case_file"]
 
 
 class CaseError(Exception):
@@ -97,6 +97,14 @@ class Do(_Form, frozen=True):
     pass_: Literal[True] | None = msgspec.field(default=None, name="pass")
 
 
+class Dealt(_Form, frozen=True):
+    """What a deal begins with: the numbers of cards in each hand, the stock and the discard pile."""
+
+    hands: tuple[int, ...]
+    stock: int
+    discard: int
+
+
 class Expect(_Form, frozen=True):
     """What must come of it; None where it is not compared."""
 
@@ -117,6 +125,8 @@ class Expect(_Form, frozen=True):
     pool: int | None = None
     settlement: tuple[int, ...] | None = None
     voided: tuple[int, ...] | None = None
+    dealt: Dealt | None = None
+    """Of the next deal, where this one is over and the match goes on."""
 
 
 class Case(_Form, frozen=True):

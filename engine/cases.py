@@ -17,11 +17,12 @@ from pathlib import Path
 
 from engine.actions import MeldKind
 from engine.cards import text
-from engine.casefile import Case, CaseError, Expect, action_of, position_of, read_case_file
+from engine.casefile import Case, CaseError, Dealt, Expect, action_of, position_of, read_case_file
 from engine.errors import BadNotation, Refused
 from engine.notation import read_cards, write_action
+from engine.shuffle import SEED_SIZE
 from engine.state import Phase, State, encode
-from engine.step import step
+from engine.step import next_deal, step
 
 __all__ = ["failures", "main"]
 
@@ -97,7 +98,16 @@ def _found(state: State) -> dict[str, object]:
         "pool": state.pool,
         "settlement": match.settlement if match else None,
         "voided": state.voided,
+        "dealt": _dealt(state),
     }
+
+
+def _dealt(state: State) -> Dealt | None:
+    """What the next deal begins with; None where none follows."""
+    if state.phase is not Phase.DEAL_OVER:
+        return None
+    then = next_deal(state, bytes(SEED_SIZE)).state
+    return Dealt(hands=tuple(map(len, then.hands)), stock=len(then.stock), discard=len(then.pile))
 
 
 def _compared_cards(case: Case, expect: Expect, state: State) -> Iterator[tuple[str, object, object]]:

@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 
+_MOST_TOLD = 80
+"""Characters of a text that is none, in the message that says so."""
+
+
 class Reason(StrEnum):
     """Why an action is refused, in the order in which the reasons are tried."""
 
@@ -96,6 +100,8 @@ class Fault:
     field: str
     reason: str
     text: str
+    others: tuple[str, ...] = ()
+    """The fields that it would be as much the fault of: `engine.faults.as_sent` names the one that was sent."""
 
 
 class BadRules(EngineError):
@@ -107,10 +113,10 @@ class BadRules(EngineError):
 
 
 class BadNotation(EngineError):
-    """A text that names nothing: `what` was expected, `text` was found."""
+    """A text that names nothing: `what` was expected, `text` was found; of a long one the message has the beginning."""
 
     def __init__(self, what: str, text: str) -> None:
-        super().__init__(f"not {what}: {text!r}")
+        super().__init__(f"not {what}: {text if len(text) <= _MOST_TOLD else text[:_MOST_TOLD] + '…'!r}")
         self.what, self.text = what, text
 
 

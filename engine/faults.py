@@ -1,15 +1,20 @@
 """Whether a rule set can be played: every fault at once, by field."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
-from msgspec.structs import fields, replace
+from msgspec.structs import asdict, fields, replace
 
 from engine.errors import BadRules, Fault
 from engine.presets import PRESETS
 from engine.rules import DiscardDraw, Discarding, GoOut, RuleSet, Scoring, Settlement, hand_size_for, packs_for
 
-__all__ = ["complete", "faults"]
+__all__ = ["SEATS", "as_sent", "complete", "faults", "wrong_values"]
+
+SEATS = (2, 8)
+"""Least and most players of any game."""
 
 
 def complete(preset: str, overrides: Mapping[str, object]) -> RuleSet:
@@ -20,7 +25,38 @@ def complete(preset: str, overrides: Mapping[str, object]) -> RuleSet:
     """
     base = PRESETS.get(preset)
     if base is None:
-        raise BadRules([Fault("preset", "UNKNOWN", f"no preset {preset!r}; there are {', '.join(PRESETS)}")])
+        text = f"no preset {preset[:_MOST_ECHOED]!r}; there are {', '.join(PRESETS)}"
+        raise BadRules([Fault("preset", "UNKNOWN", text), *wrong_values(overrides)])
+    values, found = _read(overrides)
+    rules = replace(base, **values)
+    if found:
+        raise BadRules(found + faults(rules))
+    return rules
+
+
+def wrong_values(overrides: Mapping[str, object]) -> list[Fault]:
+    """What is wrong with single fields (JSON values), whatever the others are: name, type or range."""
+    values, found = _read(overrides)
+    return [*found, *_ranges(values)]
+
+
+def faults(rules: RuleSet, seats: int | None = None) -> list[Fault]:
+    """Everything that keeps the rule set from being played: by so many players, or by any number that it admits."""
+    found = [*_ranges(asdict(rules)), *_seats(rules, seats)]
+    if _DEALING.isdisjoint(fault.field for fault in found):
+        found += _cards(rules, seats)
+        found += _melds(rules, seats)
+    return [*found, *_shapes(rules), *_ends(rules), *_turns(rules), *_scoring(rules)]
+
+
+def as_sent(found: Iterable[Fault], sent: Collection[str]) -> list[Fault]:
+    """The same faults, each at a field that was sent, where one of those that conflict was."""
+    blamed = ((fault, (field for field in (fault.field, *fault.others) if field in sent)) for fault in found)
+    return [dataclasses.replace(fault, field=next(fields, fault.field)) for fault, fields in blamed]
+
+
+def _read(overrides: Mapping[str, object]) -> tuple[dict[str, object], list[Fault]]:
+    """The values of the fields that can be read, and the faults of the others."""
     values: dict[str, object] = {}
     found = []
     for field, value in overrides.items():
@@ -30,33 +66,22 @@ def complete(preset: str, overrides: Mapping[str, object]) -> RuleSet:
             found.append(Fault(field, "UNKNOWN", "no such field in a rule set"))
         except msgspec.ValidationError as error:
             found.append(Fault(field, "WRONG_TYPE", str(error)))
-    rules = replace(base, **values)
-    if found:
-        raise BadRules(found + faults(rules))
-    return rules
+    return values, found
 
 
-def faults(rules: RuleSet, seats: int | None = None) -> list[Fault]:
-    """Everything that keeps the rule set from being played: by so many players, or by any number that it admits."""
-    found = [*_ranges(rules), *_seats(rules, seats)]
-    if _DEALING.isdisjoint(fault.field for fault in found):
-        found += _cards(rules, seats)
-        found += _melds(rules, seats)
-    return [*found, *_shapes(rules), *_ends(rules), *_turns(rules), *_scoring(rules)]
-
-
-def _ranges(rules: RuleSet) -> Iterator[Fault]:
+def _ranges(values: Mapping[str, Any]) -> Iterator[Fault]:
     for field, (least, most) in _RANGES.items():
-        value = getattr(rules, field)
+        value = values.get(field)
         if value is not None and not least <= value <= most:
             yield Fault(field, "OUT_OF_RANGE", f"{value} is not within {least}-{most}")
+    least, most = values.get("seats", SEATS)
+    if not SEATS[0] <= least <= most <= SEATS[1]:
+        yield Fault("seats", "OUT_OF_RANGE", f"{least}-{most} is no range within {SEATS[0]}-{SEATS[1]}")
 
 
 def _seats(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
     least, most = rules.seats
-    if not 2 <= least <= most <= 8:
-        yield Fault("seats", "OUT_OF_RANGE", f"{least}-{most} is no range within 2-8")
-    elif seats is not None and not least <= seats <= most:
+    if seats is not None and SEATS[0] <= least <= most <= SEATS[1] and not least <= seats <= most:
         yield Fault("seats", "OUT_OF_RANGE", f"{seats} players, where {least}-{most} may play")
 
 
@@ -71,11 +96,11 @@ def _cards(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
         dealt = players * hand_size_for(rules, players) + rules.up_card + opening
         if dealt > held:
             text = f"{players} players are dealt {dealt} cards, opening draws included, of a pack of {held}"
-            yield Fault("hand_size", "TOO_MANY_CARDS", text)
+            yield Fault("hand_size", "TOO_MANY_CARDS", text, _OF_DEALING)
             return
         if dealt == held and not opening:
             text = f"{players} players are dealt all {held} cards of the pack: none is left to draw"
-            yield Fault("hand_size", "TOO_MANY_CARDS", text)
+            yield Fault("hand_size", "TOO_MANY_CARDS", text, _OF_DEALING)
             return
 
 
@@ -93,7 +118,7 @@ def _melds(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
         held = hand_size_for(rules, players) + max(1, rules.opening_draw and rules.opening_draw + players - 1)
         if held < needed:
             text = f"the match has no end: deals is 0, and of {players} players each holds {held} cards at the most"
-            yield Fault("hand_size", "NO_END", f"{text}, where a meld takes {needed}")
+            yield Fault("hand_size", "NO_END", f"{text}, where a meld takes {needed}", ("deals", *_OF_HANDS))
             return
 
 
@@ -104,25 +129,28 @@ def _players(rules: RuleSet, seats: int | None) -> Iterable[int]:
 
 def _shapes(rules: RuleSet) -> Iterator[Fault]:
     if rules.set_max and rules.set_max < rules.set_min:
-        yield Fault("set_max", "CONFLICT", f"{rules.set_max} is less than set_min, {rules.set_min}")
+        yield Fault("set_max", "CONFLICT", f"{rules.set_max} is less than set_min, {rules.set_min}", ("set_min",))
     if rules.distinct_suits and rules.set_min > 4:
-        yield Fault("set_min", "CONFLICT", f"{rules.set_min} cards of one rank cannot be of different suits")
+        text = f"{rules.set_min} cards of one rank cannot be of different suits (distinct_suits)"
+        yield Fault("set_min", "CONFLICT", text, ("distinct_suits",))
 
 
 def _ends(rules: RuleSet) -> Iterator[Fault]:
     if not rules.target and not rules.deals:
-        yield Fault("target", "NO_END", "the match has no end: target and deals are both 0")
+        yield Fault("target", "NO_END", "the match has no end: target and deals are both 0", ("deals",))
     takes_cost_nothing = rules.discard_draw is not DiscardDraw.NONE and (not rules.use_taken or rules.top_free)
     if takes_cost_nothing and not rules.idle_limit and not rules.round_limit:
         text = "a deal may have no end: cards can go to and fro over the pile, and idle_limit and round_limit are 0"
-        yield Fault("idle_limit", "NO_END", text)
+        yield Fault("idle_limit", "NO_END", text, ("round_limit", "use_taken", "top_free", "discard_draw"))
 
 
 def _turns(rules: RuleSet) -> Iterator[Fault]:
     if rules.discard_draw is DiscardDraw.NONE and rules.use_taken:
-        yield Fault("use_taken", "CONFLICT", "nothing may be taken from the discard pile (discard_draw)")
+        text = "nothing may be taken from the discard pile (discard_draw)"
+        yield Fault("use_taken", "CONFLICT", text, ("discard_draw",))
     if rules.go_out is GoOut.DISCARD and rules.discard is Discarding.OPTIONAL:
-        yield Fault("go_out", "CONFLICT", "a final discard is asked for where discards are optional (discard)")
+        text = "a final discard is asked for where discards are optional (discard)"
+        yield Fault("go_out", "CONFLICT", text, ("discard",))
 
 
 def _scoring(rules: RuleSet) -> Iterator[Fault]:
@@ -131,14 +159,17 @@ def _scoring(rules: RuleSet) -> Iterator[Fault]:
             if getattr(rules, field) is None:
                 yield Fault(field, "MISSING", "pool scoring needs it")
         if rules.out_at_once != 1:
-            yield Fault("out_at_once", "CONFLICT", "a pool is not multiplied")
+            yield Fault("out_at_once", "CONFLICT", "a pool is not multiplied (scoring)", ("scoring",))
     if rules.settlement is Settlement.PAY_WINNER and (rules.scoring is not Scoring.HANDS or rules.finish_round):
         text = "needs one winner to whom the others pay: scoring hands, and finish_round false"
-        yield Fault("settlement", "CONFLICT", text)
+        yield Fault("settlement", "CONFLICT", text, ("scoring", "finish_round"))
 
 
 _TYPES = {field.name: field.type for field in fields(RuleSet)}
-_DEALING = frozenset({"seats", "packs", "jokers", "hand_size", "opening_draw"})  # what hands are counted by
+_OF_DEALING = ("packs", "opening_draw", "seats", "up_card", "jokers")
+_OF_HANDS = ("run_min", "set_min", "opening_draw", "go_out", "discard", "discard_draw")
+_DEALING = frozenset({"hand_size", *_OF_DEALING})  # what hands are counted by
+_MOST_ECHOED = 40
 _RANGES = {
     "packs": (1, 4),
     "jokers": (0, 8),

@@ -2,7 +2,7 @@
 
 Numbers stand plainly, `-` is none, flags are yes or no; cards and several values stand in brackets, hands divided by
 `|`; cards that the reader may not see are `?`; seeds and commitments are hex; a rule set is its nearest preset with
-what differs from it.
+what differs from it. Each value has one text: numbers without leading zeros, hex in small letters.
 """
 
 import re
@@ -26,7 +26,9 @@ __all__ = [
     "read_card",
     "read_cards",
     "read_fields",
+    "read_hex",
     "read_meld",
+    "read_number",
     "read_rules",
     "write_fields",
     "write_meld",
@@ -47,6 +49,20 @@ def read_card(text: str) -> int:
 def read_cards(text: str) -> bytes:
     """The cards that the text names, in its order. Raises BadNotation."""
     return bytes(read_card(word) for word in text.split())
+
+
+def read_number(text: str) -> int:
+    """The whole number, of up to 18 digits, that the text says. Raises BadNotation."""
+    if _NUMBER.fullmatch(text) is None:
+        raise BadNotation("a number", text)
+    return int(text)
+
+
+def read_hex(text: str) -> bytes:
+    """The bytes that pairs of hex digits, in small letters, give. Raises BadNotation."""
+    if _HEX.fullmatch(text) is None:
+        raise BadNotation("hex in small letters", text)
+    return bytes.fromhex(text)
 
 
 def write_meld(meld: Meld) -> str:
@@ -86,7 +102,7 @@ def read_fields(kind: type[S], text: str) -> S:
             raise BadNotation(f"a field of {kind.__name__}", word)
         try:
             values[name] = _read(name, types[name], value)
-        except (KeyError, ValueError, BadRules) as error:
+        except (KeyError, ValueError, BadNotation, BadRules) as error:
             raise BadNotation(f"a value of {name}", value) from error
     try:
         return kind(**values)
@@ -94,16 +110,19 @@ def read_fields(kind: type[S], text: str) -> S:
         raise BadNotation(f"a whole {kind.__name__} ({error})", text) from error
 
 
-def write_rules(rules: RuleSet) -> str:
-    """The preset that differs least, then each field that differs, as JSON without blanks and quotes."""
+def write_rules(rules: RuleSet, *, whole: bool = False) -> str:
+    """The preset that differs least, then each field that differs, as JSON without blanks and quotes.
+
+    `whole`: then every field. The preset is a name for people there: what it stands for need not be known.
+    """
     own = asdict(rules)
     differing = {
         name: [field for field, value in asdict(preset).items() if own[field] != value]
         for name, preset in PRESETS.items()
     }
     nearest = min(differing, key=lambda name: len(differing[name]))
-    changed = (f"{field}={msgspec.json.encode(own[field]).decode().strip(_QUOTE)}" for field in differing[nearest])
-    return " ".join((nearest, *changed))
+    told = own if whole else differing[nearest]
+    return " ".join((nearest, *(f"{field}={msgspec.json.encode(own[field]).decode().strip(_QUOTE)}" for field in told)))
 
 
 def read_rules(text: str) -> RuleSet:
@@ -112,10 +131,12 @@ def read_rules(text: str) -> RuleSet:
     overrides: dict[str, object] = {}
     for word in changed:
         field, _, value = word.partition("=")
+        if field in overrides:
+            raise BadNotation("a field that is given once", word)
         named = value.isidentifier() and value not in _JSON_WORDS
         try:
             overrides[field] = value if named else msgspec.json.decode(value)
-        except msgspec.MsgspecError as error:
+        except (ValueError, RecursionError) as error:  # msgspec's own are ValueErrors
             raise BadNotation(f"a value of {field}", value) from error
     return complete(preset, overrides)
 
@@ -161,9 +182,9 @@ def _read(name: str, kind: Any, text: str) -> object:
     if kind is bool:
         return _FLAGS[text]
     if kind is int:
-        return read_card(text) if name in _CARD_FIELDS else int(text)
+        return read_card(text) if name in _CARD_FIELDS else read_number(text)
     if kind is bytes and name in _HEX_FIELDS:
-        return bytes.fromhex(text)
+        return read_hex(text)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(text)
     if not (text.startswith("[") and text.endswith("]")):
@@ -183,7 +204,7 @@ def _read_inside(name: str, kind: Any, text: str) -> object:
         return tuple(read_meld(part) for part in parts)
     if name == "hands":
         return tuple(None if part == "?" else read_cards(part) for part in parts)
-    return tuple(int(word) for word in text.split())
+    return tuple(read_number(word) for word in text.split())
 
 
 def _words(text: str) -> list[str]:
@@ -204,4 +225,8 @@ _CARD_FIELDS = {"card", "up_card"}
 _HEX_FIELDS = {"entropy", "seed", "next_seed", "commitment", "next_commitment"}
 _QUOTE = '"'
 _JSON_WORDS = {"true", "false", "null"}
-_MELD = re.compile(r"(?P<kind>set|run) (?P<cards>\w\w(?: \w\w)*) by (?P<owners>\d(?: \d)*) from (?P<founder>\d)")
+_NUMBER = re.compile("-?(?:0|[1-9][0-9]{0,17})")
+_HEX = re.compile("(?:[0-9a-f]{2})*")
+_MELD = re.compile(
+    r"(?P<kind>set|run) (?P<cards>\w\w(?: \w\w)*) by (?P<owners>[0-7](?: [0-7])*) from (?P<founder>[0-7])"
+)

@@ -22,6 +22,7 @@ from engine.fieldtext import (
     read_card,
     read_cards,
     read_fields,
+    read_hex,
     read_meld,
     read_rules,
     write_fields,
@@ -35,6 +36,7 @@ __all__ = [
     "read_card",
     "read_cards",
     "read_event",
+    "read_hex",
     "read_meld",
     "read_position",
     "read_rules",
@@ -105,7 +107,7 @@ def _tag(kind: type[Event]) -> str:
 
 _EVENTS: dict[str, type[Event]] = {_tag(kind): kind for kind in get_args(Event)}
 _CARDS = r"(\w\w(?: \w\w)*)"
-_NUMBER = r"(\d{1,9})"
+_NUMBER = "(0|[1-9][0-9]{0,8})"
 _ACTIONS: tuple[tuple[re.Pattern[str], Callable[..., Action]], ...] = (
     (re.compile("draw"), Draw),
     (re.compile("pass"), Pass),

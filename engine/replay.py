@@ -2,10 +2,10 @@
 
     python -m engine.replay FILE...         one line a file; exit 1 if any does not hold, 2 if any is no replay
 
-The document is JSON, the same that the API gives for a finished game:
+The document is JSON, the same that the API gives for a finished game; docs/replay.md describes it for everybody:
 
     {"format": "rummyd-replay-1",
-     "rules": "basic deals=2",              the preset, then each field that differs
+     "rules": "basic seats=[2,7] …",        a preset's name for people, then every field
      "seats": 2,
      "entropy": "",                         what the players added to the shuffle, in hex
      "seeds": ["5b1e…", "07aa…", "c3…"],    of each deal in turn, then of the one that would have followed, in hex
@@ -13,7 +13,8 @@ The document is JSON, the same that the API gives for a finished game:
      "scores": [12, -5],                    each seat's total
      "digest": "9f3c…"}                     SHA-256 of all events, each in notation and ended by a line feed, in hex
 
-A seed's SHA-256 was published before its deal: who kept it can compare.
+A field that `rules` leaves out, as older documents do, is the preset's. A seed's SHA-256 was published before its deal:
+who kept it can compare.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ import msgspec
 
 from engine.actions import Action
 from engine.errors import BadNotation, BadReplay, BadRules, Refused
-from engine.notation import read_action, read_rules, write_action, write_event, write_rules
+from engine.notation import read_action, read_hex, read_rules, write_action, write_event, write_rules
 from engine.rules import RuleSet
 from engine.shuffle import SEED_SIZE, commitment
 from engine.state import Phase, Step
@@ -54,7 +55,7 @@ def recorded(rules: RuleSet, seats: int, seeds: Sequence[bytes], moves: Sequence
     """The replay of a match that was played by these seeds and moves. Raises BadReplay if it comes to no end so."""
     replay = Replay(
         format=FORMAT,
-        rules=write_rules(rules),
+        rules=write_rules(rules, whole=True),
         seats=seats,
         entropy=entropy.hex(),
         seeds=tuple(seed.hex() for seed in seeds),
@@ -90,7 +91,7 @@ def replayed(replay: Replay) -> Iterator[Step]:
             last = step(last.state, *_read_move(move))
             yield last
         except (BadNotation, Refused) as error:
-            raise BadReplay(f"moves[{index}], {move!r}: {error}") from error
+            raise BadReplay(f"moves[{index}], {move[:_MOST_TOLD]!r}: {error}") from error
         if last.state.phase is Phase.DEAL_OVER:
             if last.state.deal + 1 >= len(seeds):
                 raise BadReplay(f"seeds: {len(seeds)} are too few for deal {last.state.deal + 1} and the one after it")
@@ -158,29 +159,33 @@ def _end(replay: Replay) -> tuple[tuple[int, ...], str]:
 def _begun(replay: Replay, seeds: list[bytes]) -> Step:
     try:
         rules = read_rules(replay.rules)
-        entropy = bytes.fromhex(replay.entropy)
-        return start(rules, replay.seats, seeds[0], seeds[1], entropy)
+        return start(rules, replay.seats, seeds[0], seeds[1], _hex("entropy", replay.entropy))
     except (BadNotation, BadRules) as error:
         raise BadReplay(f"rules: {error}") from error
-    except ValueError as error:
-        raise BadReplay(f"entropy: {error}") from error
 
 
 def _seeds(replay: Replay) -> list[bytes]:
-    try:
-        seeds = [bytes.fromhex(seed) for seed in replay.seeds]
-    except ValueError as error:
-        raise BadReplay(f"seeds: {error}") from error
+    seeds = [_hex(f"seeds[{index}]", seed) for index, seed in enumerate(replay.seeds)]
     if len(seeds) < 2 or any(len(seed) != SEED_SIZE for seed in seeds):
         raise BadReplay(f"seeds: at least two of {SEED_SIZE} bytes are needed")
     return seeds
 
 
+def _hex(place: str, text: str) -> bytes:
+    try:
+        return read_hex(text)
+    except BadNotation as error:
+        raise BadReplay(f"{place}: {error}") from error
+
+
 def _read_move(move: str) -> tuple[int, Action]:
     seat, _, action = move.partition(" ")
-    if not (seat.isascii() and seat.isdigit()):
+    if len(seat) != 1 or seat not in "01234567":
         raise BadNotation("a move", move)
     return int(seat), read_action(action)
+
+
+_MOST_TOLD: Final = 80
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tables in docs/ that the sources say better: errors, settings and metrics.
+"""The tables in docs/ that the sources say better: errors, settings, metrics, and the fields of a rule set in the API.
 
 python tools/tables.py write      `make tables`
 python tools/tables.py check      fails where a page has another table than the sources make
@@ -10,11 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from google.protobuf.descriptor import FieldDescriptor
 from google.rpc import code_pb2
 from rummy.v1.error_reason_pb2 import DESCRIPTOR, ErrorReason
+from rummy.v1.rule_set_pb2 import RuleSet
 
+from engine.rules import RuleSet as Rules
 from service import settings
 from service.api.errors import CODES, http_status_of
+from service.api.rest.annotations import rules_of
 from service.api.rest.comments import comments
 from service.observability import metrics
 
@@ -52,10 +56,34 @@ def metrics_() -> Iterator[str]:
         yield f"| `{name}` | {told.type} | {labels} | {told.documentation} |"
 
 
+def rule_fields() -> Iterator[str]:
+    """Every field of a rule set, by its key in rules.md, with its name in JSON and all values that the API takes."""
+    yield from ("| key | in JSON | values |", "|---|---|---|")
+    told = RuleSet.DESCRIPTOR.fields_by_name
+    for key in Rules.__struct_fields__:
+        if key in told:
+            yield f"| `{key}` | `{told[key].json_name}` | {_values(told[key])} |"
+        else:
+            yield f"| `{key}` | | not a field: the preset's is kept |"
+
+
+def _values(field: FieldDescriptor) -> str:
+    if field.enum_type:
+        return " · ".join(f"`{value.name}`" for value in field.enum_type.values if value.number)
+    if field.message_type:
+        inner = field.message_type.fields
+        return "an object: " + ", ".join(f"`{part.json_name}`, {_values(part)}" for part in inner)
+    if field.type == FieldDescriptor.TYPE_BOOL:
+        return "`true` · `false`"
+    rules = rules_of(field).int32
+    return f"{rules.gte} to {rules.lte}"
+
+
 TABLES: Final[Mapping[str, tuple[str, Callable[[], Iterator[str]]]]] = {
     "errors": ("api.md", errors),
     "settings": ("operations.md", settings_),
     "metrics": ("operations.md", metrics_),
+    "rule fields": ("rules.md", rule_fields),
 }
 """Each by its name: the page, and what makes its lines."""
 

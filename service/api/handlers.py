@@ -15,6 +15,7 @@ from service.api.calls import Caller, Calls
 from service.api.convert.actions import action_from, action_to
 from service.api.convert.events import batch_to, event_to, timestamp
 from service.api.convert.replays import replay_to
+from service.api.convert.rules import faults_of
 from service.api.convert.tables import game_to, view_to, wanted_from
 from service.api.door import Door
 from service.api.errors import Violation, bad_page_token, impossible, invalid
@@ -75,7 +76,7 @@ class GameHandlers:
 
     async def create_game(self, request: pb.CreateGameRequest, caller: Caller) -> Game:
         """Creates a table."""
-        with _playable():
+        with _playable(request.game):
             table = await create(
                 self._desk,
                 wanted_from(request.game),
@@ -116,7 +117,7 @@ class GameHandlers:
         """Takes a seat at a table that is like the one asked for."""
         if request.game.visibility == Game.VISIBILITY_PRIVATE:
             raise invalid([Violation("game.visibility", "strangers are not led to a private table", "NOT_PUBLIC")])
-        with _playable():
+        with _playable(request.game):
             joined = await quick_join(
                 self._desk,
                 wanted_from(request.game),
@@ -269,12 +270,13 @@ def _page(token: str) -> tuple[int | None, int]:
 
 
 @contextmanager
-def _playable() -> Iterator[None]:
+def _playable(game: Game) -> Iterator[None]:
     """Turns the faults of a table that is asked for into violations of its fields."""
     try:
         yield
     except BadRules as error:
-        raise impossible(_violation(fault) for fault in error.faults) from error
+        found = faults_of(game.rule_set, error.faults, game.seat_count)
+        raise impossible(_violation(fault) for fault in found) from error
 
 
 def _violation(fault: Fault) -> Violation:

@@ -10,7 +10,7 @@ from engine.errors import BadRules
 from engine.faults import faults
 from engine.presets import PRESETS
 from service.api.calls import Caller, UnaryHandler
-from service.api.convert.rules import rule_set_to, rules_from
+from service.api.convert.rules import DEFAULT, faults_of, rule_set_to, rules_from
 from service.api.errors import ApiError, bad_page_token
 from service.games.fit import faults_at, settled
 
@@ -52,16 +52,18 @@ async def get_rule_set(request: pb.GetRuleSetRequest, _caller: Caller) -> RuleSe
 async def check_rule_set(request: pb.CheckRuleSetRequest, _caller: Caller) -> pb.CheckRuleSetResponse:
     """Checks a rule set: for a table of so many seats, or for every number of players that it admits."""
     response = pb.CheckRuleSetResponse()
+    seats = request.seat_count if request.HasField("seat_count") else None
+    rule_set = request.rule_set if request.HasField("rule_set") else RuleSet(preset=DEFAULT)
     try:
-        rules = rules_from(request.rule_set)
+        rules = rules_from(rule_set)
     except BadRules as error:
         found = list(error.faults)
     else:
-        seats = request.seat_count if request.HasField("seat_count") else None
         found = faults(rules) if seats is None else faults_at(rules, seats)
-        whole = rules if found or seats is None else settled(rules, seats)
-        response.rule_set.CopyFrom(rule_set_to(whole, request.rule_set.preset))
-    for fault in found:
+        if all(fault.reason != "OUT_OF_RANGE" for fault in found):
+            whole = rules if found or seats is None else settled(rules, seats)
+            response.rule_set.CopyFrom(rule_set_to(whole, rule_set.preset))
+    for fault in faults_of(rule_set, found, seats):
         response.faults.add(field=fault.field, reason=fault.reason, description=fault.text)
     return response
 

@@ -129,7 +129,9 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
     assert generic.call(GAMES, "FindGame", {"code": private["joinCode"].lower()}) == private
     assert len(generic.call(RULE_SETS, "ListRuleSets", {})["ruleSets"]) == 5
     assert generic.call(RULE_SETS, "GetRuleSet", {"name": "ruleSets/pool500"})["jokers"] == 2
-    assert generic.call(RULE_SETS, "CheckRuleSet", {"ruleSet": {"preset": "basic", "deals": 0}})["faults"]
+    bad = {"ruleSet": {"preset": "basic", "deals": 0, "jokers": 99}, "seatCount": 9}
+    faults = generic.call(RULE_SETS, "CheckRuleSet", bad)["faults"]
+    assert {fault["field"] for fault in faults} == {"deals", "jokers", "seat_count"}
     for method in ("Check", "Watch"):
         assert generic.call(HEALTH, method, {"service": GAMES})["status"] == "SERVING"
     assert set(generic.call(HEALTH, "List", {})["statuses"]) >= {GAMES, RULE_SETS}
@@ -280,21 +282,22 @@ def act(*actions: Mapping[str, Any], name: str = "games/nowhere", **fields: Any)
 BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
     "too few seats": (create(1), ("game.seat_count",)),
     "bad rules": (
-        create(0, "x", jokers=9, packs=9, seats={"least": 1, "most": 9}),
+        create(0, jokers=9, packs=9, seats={"least": 1, "most": 9}, deals=0, setMin=0),
         (
-            "game.rule_set.seats.least",
-            "game.rule_set.seats.most",
+            "game.rule_set.seats",
             "game.rule_set.packs",
             "game.rule_set.jokers",
+            "game.rule_set.set_min",
+            "game.rule_set.deals",
             "game.seat_count",
-            "request_id",
         ),
     ),
+    "bad id, and bad rules": (create(0, "x", jokers=9), ("request_id",)),
     "impossible rules": (
         create(
             2, deals=0, handSize=40, stockEmpty="STOCK_EMPTY_END_DEAL", useTaken=True, discardDraw="DISCARD_DRAW_NONE"
         ),
-        ("game.rule_set.hand_size", "game.rule_set.target", "game.rule_set.use_taken"),
+        ("game.rule_set.hand_size", "game.rule_set.deals", "game.rule_set.use_taken"),
     ),
     "no such preset": (create(2, preset="whist"), ("game.rule_set.preset",)),
     "long name": (
@@ -344,7 +347,6 @@ BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
     "no version": (act({"take": {}}, expectedVersion=0), ("actions[0].take.count", "expected_version")),
     "bad page": (game_service_pb2.ListGamesRequest(page_size=-1, page_token="x" * 201), ("page_size", "page_token")),
     "no page": (game_service_pb2.ListGamesRequest(page_token="?"), ("page_token",)),  # noqa: S106  no secret
-    "no rules": (rule_set_service_pb2.CheckRuleSetRequest(seat_count=9), ("rule_set", "seat_count")),
     "bad rule set": (rule_set_service_pb2.GetRuleSetRequest(name="ruleSets/_"), ("name",)),
 }
 

@@ -61,7 +61,8 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     assert re.match(r'"result":\{"winners":\[.*\],"scores":\[\d+,\d+\]', played)
     presets, checked, created = _documents(ruled)
     assert [rules["preset"] for rules in presets["ruleSets"]][:3] == ["basic", "rummy500", "pool500"]
-    assert [fault["field"] for fault in checked["faults"]] == ["hand_size", "target"]
+    assert [fault["field"] for fault in checked["faults"]] == ["hand_size", "deals"]
+    assert checked["faults"][0]["description"].startswith("4 players are dealt")
     assert created["ruleSet"]["deals"] == 3
     assert created["state"] == "STATE_OPEN"
     assert watched.count("event: end") == 2

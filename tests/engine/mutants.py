@@ -246,7 +246,13 @@ MUTANTS = (
     ),
     Mutant("P11", "nobody ever may", "legal", "return state.round > 1 or seat", "return seat"),
     Mutant("P12", "the top of the pile is taken", "draws", "if rule is DiscardDraw.NONE or", "if False or"),
-    Mutant("P13", "a lay-off of no card is a foul", "lays", "    if not lay.cards:", "    if False:"),
+    Mutant(
+        "P13",
+        "a lay-off may bring no card",
+        "lays",
+        'raise Refused(Reason.NOT_A_LAY_OFF, "no card is named", clause="B6")',
+        'return Extension(b"", b"")',
+    ),
     Mutant("P14", "anybody may begin", "lays", "return seat == first or first in state.voided", "return True"),
     Mutant(
         "P14",

@@ -1,14 +1,26 @@
 import json
+import re
+from enum import StrEnum
 from pathlib import Path
+from typing import get_args
 
+import msgspec
 import pytest
+from msgspec.structs import fields
 
 from engine.casefile import Case, CaseError, position_of, read_case_file
 from engine.cases import failures, main
+from engine.presets import PRESETS
 from engine.rules import RuleSet
 
 FOLDER = Path(__file__).parent.parent / "cases"
 CASES = [case for path in sorted(FOLDER.glob("*.json")) for case in read_case_file(path)]
+REFUSING = {
+    "ace", "discard", "discard_differs", "discard_draw", "distinct_suits", "finish_round", "foul", "go_out",
+    "joker_swap", "lay_off", "opening_order", "run_min", "set_max", "set_min", "stock_empty", "top_free", "use_taken",
+}  # fmt: skip
+"""The fields of a rule set by which an action is allowed or refused; all others deal, count, or end something."""
+encoder = msgspec.json.Encoder(order="deterministic")
 ONE: dict[str, object] = {
     "id": "X-1",
     "clause": "B6",
@@ -37,12 +49,44 @@ def test_the_cases_are_there() -> None:
 
 
 def test_every_option_is_shown_by_cases() -> None:
-    """Each option of a table is played in a case, in two ways at least: that of a preset, and one that differs."""
-    decided_by_seats = {"seats", "packs", "hand_size", "by_players"}  # these are about dealing; a case begins after it
-    for field in set(RuleSet.__struct_fields__) - decided_by_seats:
-        values = {getattr(position_of(case).rules, field) for case in CASES}
-        assert len(values) >= 2, field
-        assert any(field in case.rules for case in CASES), field
+    """Each field of a rule set is set by cases of its own: to every word or flag, or to a number that no preset has."""
+    for field in fields(RuleSet):
+        shown = {getattr(position_of(case).rules, field.name) for case in CASES if field.name in case.rules}
+        words = words_of(field.type)
+        assert shown >= words, field.name
+        assert words or shown - {getattr(preset, field.name) for preset in PRESETS.values()}, field.name
+
+
+def words_of(kind: object) -> set[object]:
+    """All values that a field may take, where these are words or flags."""
+    (one, *_) = get_args(kind) or (kind,)
+    if one is bool:
+        return {True, False}
+    return set(one) if isinstance(one, type) and issubclass(one, StrEnum) else set()
+
+
+def test_every_option_that_can_refuse_is_shown_to() -> None:
+    """Where a field decides whether an action is refused, the same is done twice: by one value accepted, by one not."""
+    twins: dict[bytes, list[Case]] = {}
+    for case in CASES:
+        for name in case.rules.keys() - {"preset"}:
+            rest = {key: value for key, value in case.rules.items() if key != name}
+            twins.setdefault(encoder.encode((name, rest, case.position, case.do)), []).append(case)
+    shown = set[str]()
+    for key, cases in twins.items():
+        refused = [case for case in cases if case.expect.refused]
+        if refused and len(refused) < len(cases):
+            (name, *_) = msgspec.json.decode(key)
+            shown.add(name)
+    assert shown == REFUSING
+
+
+def test_no_option_that_can_refuse_is_left_out() -> None:
+    """Every field that a refusal names as what decided it is among those that have to be shown."""
+    sources = "".join(path.read_text() for path in (FOLDER.parents[1] / "engine").glob("*.py"))
+    named = set(re.findall(r"\bfield=\"(\w+)\"", sources))
+    assert named
+    assert named <= REFUSING
 
 
 def one(tmp_path: Path, **changed: object) -> Path:
@@ -70,6 +114,10 @@ def test_a_case_that_holds_is_told_in_one_line(tmp_path: Path, capsys: pytest.Ca
         ({"void": True}, "void: expected True, found False"),
         ({"settlement": [0, 0]}, "settlement: expected (0, 0), found None"),
         ({"voided": [1]}, "voided: expected (1,), found ()"),
+        (
+            {"dealt": {"hands": [7, 7], "stock": 37, "discard": 1}},
+            "dealt: expected Dealt(hands=(7, 7), stock=37, discard=1), found None",
+        ),
     ],
 )
 def test_a_case_that_fails_says_how(

@@ -1,4 +1,4 @@
-"""The pages about the game say what the game does: docs/rules.md and docs/shuffle.md, read and compared."""
+"""The pages about the game say what the game does: docs/rules.md, shuffle.md and replay.md, read and compared."""
 
 import ast
 import hashlib
@@ -8,16 +8,20 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec.structs import asdict
 
 from engine import shuffle
+from engine.actions import Action, MeldKind
 from engine.cards import deck, text
 from engine.casefile import read_case_file
+from engine.events import DealEnd, Event, Renewal
 from engine.faults import _RANGES, faults
-from engine.notation import read_cards
+from engine.notation import read_action, read_cards, read_rules, write_action, write_event, write_rules
 from engine.presets import PRESETS
+from engine.replay import Replay, failures, read_replay, replayed
 from engine.rules import RuleSet
 from tests.clauses import clauses_of
 from tests.strategies import rules_of
@@ -25,6 +29,7 @@ from tests.strategies import rules_of
 ROOT = Path(__file__).parents[2]
 RULES = (ROOT / "docs/rules.md").read_text()
 SHUFFLE = (ROOT / "docs/shuffle.md").read_text()
+REPLAY = (ROOT / "docs/replay.md").read_text()
 GAMES = ("basic", "rummy500", "pool500")
 ROWS = [line.strip("| ").split(" | ") for line in re.findall(r"^\| `\w+` \|.*\|$", RULES, re.MULTILINE)]
 FIELDS = {key.strip("`"): values for key, *values in ROWS if len(values) == 5}
@@ -60,6 +65,15 @@ def test_every_value_that_a_field_may_take_is_described() -> None:
             assert f" {least}–{most}" in meaning, field  # noqa: RUF001  a range is written with a dash
 
 
+@pytest.mark.parametrize(("preset", "title"), [("rummy500", "Rummy 500"), ("pool500", "Pool Rummy 500")])
+def test_a_game_is_told_with_all_that_differs_from_basic(preset: str, title: str) -> None:
+    """Whoever has read Basic Rummy is told of each field in which another game differs, and of no other."""
+    section = RULES.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"`(\w+)`", section)) & set(FIELDS)
+    other, basic = asdict(PRESETS[preset]), asdict(PRESETS["basic"])
+    assert named == {field for field in FIELDS if other[field] != basic[field]}
+
+
 def test_the_clauses_of_each_field_are_clauses() -> None:
     """Each field names the clauses that it belongs to."""
     known = set(clauses_of(RULES))
@@ -80,7 +94,7 @@ def test_what_cannot_be_played_is_described() -> None:
     """Each field for which a rule set is refused beyond its range is named among the faults."""
     told_of = RULES.split("A rule set that cannot be played")[1].split("\n## ")[0]
     source = (ROOT / "engine/faults.py").read_text()
-    fields = set(re.findall(r'Fault\("(\w+)", "(?:CONFLICT|NO_END)"', source)) - {"set_min", "settlement"}
+    fields = set(re.findall(r'Fault\("(\w+)", "(?:CONFLICT|NO_END)"', source))
     assert [field for field in sorted(fields) if f"`{field}" not in told_of] == []
     assert faults(PRESETS["basic"]) == []
 
@@ -147,6 +161,52 @@ def test_there_are_test_vectors() -> None:
     given = [vector(body) for _, body in VECTORS]
     assert len(given) >= 5
     assert {one["renewal"] == "0" for one in given} == {one["entropy"] == "-" for one in given} == {True, False}
+
+
+def test_every_key_of_a_replay_is_described() -> None:
+    """The page on the replay document has each of its keys, in order."""
+    table = REPLAY.split("\n## Keys\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(Replay.__struct_fields__)
+
+
+def test_every_event_is_described_with_its_fields() -> None:
+    """What the digest is made of is there: each event by its name, its fields in order, and the words they take."""
+    table = REPLAY.split("\n## Events\n")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE))
+    kinds = {str(kind.__struct_config__.tag): kind for kind in get_args(Event)}
+    assert list(rows) == list(kinds)
+    for name, kind in kinds.items():
+        told = re.findall(r"`(\w+)`", rows[name].split(" | ")[0])
+        assert [field for field in told if field in kind.__struct_fields__] == list(kind.__struct_fields__), name
+    words = {"deal_ended": DealEnd, "stock_renewed": Renewal, "laid_down": MeldKind}
+    for name, enum in words.items():
+        assert [word for word in enum if f"`{word}`" not in rows[name]] == [], name
+
+
+def test_every_move_is_described_as_it_is_written() -> None:
+    """Each move on the page is one that a replay would hold, written so, and there is one of each kind."""
+    table = REPLAY.split("\n## Moves\n")[1].split("\n## ")[0]
+    moves = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    more = re.findall(r"` ((?:as|at) \w+)`", table)
+    assert more == ["as set", "as run", "at low", "at high"]
+    actions = [read_action(move) for move in moves]
+    assert [write_action(action) for action in actions] == moves
+    assert {type(action) for action in actions} == set(get_args(Action))
+    for end in more:
+        move = next(move for move in moves if move.startswith("lay down" if end.startswith("as") else "lay off"))
+        assert write_action(read_action(f"{move} {end}")) == f"{move} {end}"
+
+
+@pytest.mark.clause("G5")
+def test_the_example_of_a_replay_holds() -> None:
+    """The document on the page can be played again, comes to the events below it, and they to its digest."""
+    (document,) = re.findall(r"^```json\n(.+?)^```$", REPLAY, re.MULTILINE | re.DOTALL)
+    (lines,) = re.findall(r"^```\n(deal_started .+?)^```$", REPLAY, re.MULTILINE | re.DOTALL)
+    replay = read_replay(document.encode())
+    assert failures(replay) == []
+    assert "".join(f"{write_event(event)}\n" for step in replayed(replay) for event in step.events) == lines
+    assert hashlib.sha256(lines.encode()).hexdigest() == replay.digest
+    assert replay.rules == write_rules(read_rules(replay.rules), whole=True)
 
 
 def of_the_page() -> dict[str, Callable[..., list[str]]]:

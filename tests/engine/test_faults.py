@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.errors import BadRules
-from engine.faults import complete, faults
+from engine.faults import as_sent, complete, faults, wrong_values
 from engine.presets import PRESETS
 from engine.rules import RuleSet, hand_size_for, packs_for
 from tests.strategies import rules_of, tables
@@ -108,6 +108,39 @@ def test_one_fault_hides_no_other() -> None:
     """Too many cards are told beside a fault of any field that has no part in dealing them."""
     bad = rules_of(hand_size=40, court_points=-1, stake=-1)
     assert {field for field, _ in fields(bad)} == {"hand_size", "court_points", "stake"}
+
+
+def test_a_fault_is_told_of_a_field_that_was_sent() -> None:
+    """Where fields conflict the first of those that were sent is at fault, and where none was the first of all."""
+    found = faults(rules_of(deals=0, packs=1, hand_size=8, set_max=2))
+    assert [fault.field for fault in found] == ["hand_size", "set_max", "target"]
+    assert [fault.field for fault in as_sent(found, {"deals", "packs"})] == ["packs", "set_max", "deals"]
+    assert [fault.text for fault in as_sent(found, {"deals", "packs"})] == [fault.text for fault in found]
+    assert as_sent(found, RuleSet.__struct_fields__) == found
+
+
+def test_a_fault_names_fields_that_there_are() -> None:
+    """Whatever a fault could be told of is a field of a rule set."""
+    worst = rules_of(
+        deals=0, packs=1, hand_size=8, set_max=4, set_min=5, distinct_suits=True, idle_limit=0, go_out="discard",
+        discard="optional", settlement="pay_winner", scoring="pool", out_at_once=2, top_free=True, use_taken=True,
+    )  # fmt: skip
+    found = [*faults(worst), *faults(rules_of(discard_draw="none", use_taken=True))]
+    found += faults(rules_of(deals=0, target=9, hand_size=1))
+    assert len({fault.field for fault in found}) >= 9
+    for fault in found:
+        assert {fault.field, *fault.others} <= set(RuleSet.__struct_fields__)
+        assert fault.field not in fault.others
+
+
+def test_single_fields_are_judged_without_the_others() -> None:
+    """Of a rule set that is not whole, each field is judged by itself; so it is beside a preset that is none."""
+    given_ = {"jokers": 9, "seats": [1, 2], "ace": "middle", "deals": 0, "x": 1, "packs": None}
+    named = {("jokers", "OUT_OF_RANGE"), ("seats", "OUT_OF_RANGE"), ("ace", "WRONG_TYPE"), ("x", "UNKNOWN")}
+    assert {(fault.field, fault.reason) for fault in wrong_values(given_)} == named
+    with pytest.raises(BadRules) as bad:
+        complete("chess", given_)
+    assert {(fault.field, fault.reason) for fault in bad.value.faults} == {("preset", "UNKNOWN"), *named}
 
 
 def test_a_hand_size_counts_for_the_players_that_are_there() -> None:

@@ -70,6 +70,7 @@ def test_an_action_reads_as_it_is_written(written: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     ["", "Draw", "draw 2", "take", "take -1", "discard", "discard 1C", "discard 9C 9D", "lay down", "lay off 8H",
+     "take 03", "take ٣", "take 1234567890", "lay off 8H on 00", "swap 5H on ٣", "swap 5H on " + "9" * 5000,
      "lay off 8H on x", "lay down 7H JK JK as pair", "swap JK", "pass on"],
 )  # fmt: skip
 def test_a_text_that_is_no_action_is_named(wrong: str) -> None:
@@ -88,7 +89,15 @@ def test_a_text_that_is_no_card_is_named(wrong: str) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["run", "run 3H 4H 5H by 0 0 from 0", "run JK JK JK by 0 0 0 from 0", "pair 3H 3D by 0 0 from 0", "run 3H by 0"],
+    [
+        "run 3H 4H 5H by 0 ٣ 0 from 0",
+        "run 3H 4H 5H by 0 0 0 from 8",
+        "run",
+        "run 3H 4H 5H by 0 0 from 0",
+        "run JK JK JK by 0 0 0 from 0",
+        "pair 3H 3D by 0 0 from 0",
+        "run 3H by 0",
+    ],
 )
 def test_a_text_that_is_no_meld_is_named(wrong: str) -> None:
     """What is no meld is refused."""
@@ -110,7 +119,10 @@ def test_a_meld_keeps_its_place(cards: str) -> None:
     [("turn=0", "turn=x"), ("phase=play", "phase=later"), ("turn=0", "turns=0"), ("knocked=yes", "knocked=maybe"),
      ("rules=[basic]", "rules=[chess]"), ("pile=[KC 2C 2D 2S]", "pile=KC"), ("deal=1 ", ""),
      ("turn=0", "turn=0 turn=1"),
-     ("hands=[7C|9C]", "hands=[7C|10C]"), ("seed=00", "seed=0g")],
+     ("hands=[7C|9C]", "hands=[7C|10C]"), ("seed=00", "seed=0g"),
+     ("turn=0", "turn=00"), ("turn=0", "turn=٣"), ("turn=0", "turn=+0"), ("turn=0", "turn=" + "9" * 5000),
+     ("scores=[0 0]", "scores=[0 0_0]"), ("seed=00", "seed=0A"), ("seed=00", "seed= 00"),
+     ("rules=[basic]", "rules=[basic deals=2 deals=2]")],
 )  # fmt: skip
 def test_a_position_with_a_wrong_field_is_named(field: str, wrong: str) -> None:
     """A field that is unknown, missing, doubled or of no sense is refused by its name."""

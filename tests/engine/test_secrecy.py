@@ -1,7 +1,7 @@
 """Two worlds that a viewer cannot tell apart: the same deal, but for cards that it never gets to see.
 
 Both are played by the same actions. Whatever the viewer is sent in the one must be, byte for byte, what it is sent in
-the other: its views, events, hints, refusals and dry runs.
+the other: its views, events, options, refusals and dry runs.
 """
 
 import random
@@ -112,7 +112,7 @@ def dealt_otherwise(deal: list[Moment], viewer: Viewer, chance: random.Random) -
 
 
 def seen(state: State, viewer: Viewer, done: Action, tried: Action) -> list[object]:
-    """All that the viewer can get to know of a state, as bytes: its view and a seat's hints, refusals and dry runs."""
+    """All that the viewer can get to know of a state, as bytes: its view, a seat's options, refusals and dry runs."""
     known: list[object] = [encoded(view(state, viewer))]
     if viewer is not None:
         known += [encoded(summary(state, viewer)), encoded(list(legal_actions(state, viewer)))]

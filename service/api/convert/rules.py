@@ -3,7 +3,7 @@
 Field by field through the descriptor: a field has the same name in the protos, the engine and the rules' JSON.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
@@ -11,10 +11,13 @@ from google.protobuf.message import Message
 from rummy.v1 import rule_set_pb2 as pb
 
 from engine.errors import BadRules, Fault
-from engine.faults import complete
+from engine.faults import SEATS, as_sent, complete, wrong_values
 from engine.rules import RuleSet
 
-__all__ = ["rule_set_to", "rules_from"]
+__all__ = ["DEFAULT", "faults_of", "rule_set_to", "rules_from"]
+
+DEFAULT: Final = "basic"
+"""The preset that is meant where a request has no rule set at all."""
 
 Override = bool | int | str | list[int]
 """The value of one field, as in the rules' JSON."""
@@ -30,8 +33,9 @@ def rules_from(message: pb.RuleSet) -> RuleSet:
     """The rule set that the message names: a preset with the fields that differ, or all fields.
 
     What a preset leaves to the number of players (packs, hand size) follows that preset's custom, so without a preset
-    these have to be given, too. Raises BadRules where the preset is unknown, or there is none and fields are missing.
-    The rule set may be unplayable in other ways.
+    these have to be given, too. Raises BadRules where the preset is unknown, or there is none and fields are missing,
+    or an enum has no such value; with what else is wrong, as far as that can be told. Without that, the rule set may be
+    unplayable in other ways.
     """
     overrides = _overrides_from(message)
     if message.preset:
@@ -39,8 +43,20 @@ def rules_from(message: pb.RuleSet) -> RuleSet:
     missing = [name for name in _FIELDS if name not in overrides and name not in _OF_A_POOL]
     if missing:
         text = "is missing: name a preset, or give all fields"
-        raise BadRules([Fault(name, "MISSING", text) for name in missing])
+        raise BadRules([Fault(name, "MISSING", text) for name in missing] + wrong_values(overrides))
     return complete("basic", overrides)
+
+
+def faults_of(message: pb.RuleSet, found: Iterable[Fault], seat_count: int | None) -> list[Fault]:
+    """What was found in the message's rule set, each fault at a field that the message gives, where one of those is.
+
+    With them comes a number of seats that no game has, which rules that cannot be read leave unjudged.
+    """
+    told = as_sent(found, _overrides_from(message))
+    least, most = SEATS
+    if seat_count is None or least <= seat_count <= most or any(fault.field == "seat_count" for fault in told):
+        return told
+    return [*told, Fault("seat_count", "OUT_OF_RANGE", f"{seat_count} is not within {least}-{most}")]
 
 
 def rule_set_to(rules: RuleSet, preset: str) -> pb.RuleSet:
@@ -70,8 +86,8 @@ def _overrides_from(message: pb.RuleSet) -> dict[str, Override]:
         elif field.enum_type:
             number = getattr(message, name)
             if number:
-                value = field.enum_type.values_by_number[number].name
-                found[name] = value.removeprefix(_prefix(field.enum_type)).lower()
+                value = field.enum_type.values_by_number.get(number)
+                found[name] = value.name.removeprefix(_prefix(field.enum_type)).lower() if value else str(number)
         elif plain.HasField(name):
             found[name] = getattr(message, name)
     return found

@@ -9,7 +9,7 @@ from engine.state import Meld, Phase
 from engine.view import Summary, View
 from service.api.convert.cards import CARDS, ENDS, KINDS, texts
 from service.api.convert.events import deal_result_to, match_ended_to, timestamp
-from service.api.convert.rules import rule_set_to, rules_from
+from service.api.convert.rules import DEFAULT, rule_set_to, rules_from
 from service.games.opening import Wanted
 from service.games.seen import SeatState, SeenSeat, SeenTable
 from service.store.table import Phase as TablePhase
@@ -64,7 +64,7 @@ def game_to(seen: SeenTable) -> pb.Game:
 
 def wanted_from(game: pb.Game) -> Wanted:
     """The table that is asked for, with what is left out. Raises BadRules."""
-    rule_set = game.rule_set if game.HasField("rule_set") else RuleSet(preset="basic")
+    rule_set = game.rule_set if game.HasField("rule_set") else RuleSet(preset=DEFAULT)
     return Wanted(
         preset=rule_set.preset,
         rules=rules_from(rule_set),

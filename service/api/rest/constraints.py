@@ -1,7 +1,8 @@
 """Rules for a field's values as keywords of JSON Schema.
 
-Every rule of the protos is checked with each request (`service.api.checks`); what has no keyword of its own, such as a
-rule over several fields, is told by the comments.
+Every rule of the protos is checked with each request: by `service.api.checks`, or where the protos say `IGNORE_ALWAYS`,
+which is of rule sets, by the engine (`engine.faults`). What has no keyword of its own, such as a rule over several
+fields, is told by the comments.
 """
 
 from collections.abc import Mapping

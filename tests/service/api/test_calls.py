@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from google.protobuf.message import Message
 from prometheus_client import REGISTRY
-from rummy.v1 import action_pb2, game_pb2, game_service_pb2, rule_set_service_pb2
+from rummy.v1 import action_pb2, game_pb2, game_service_pb2, rule_set_pb2, rule_set_service_pb2
 from structlog.testing import capture_logs
 
 from service.api.callers import new_call_id
@@ -132,10 +132,14 @@ ACT = game_service_pb2.ActRequest(
     ],
     request_id="no uuid",
 )
-CREATE = game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=9))
-CREATE.game.rule_set.seats.least = 1
-CREATE.game.rule_set.seats.most = 4
+CREATE = game_service_pb2.CreateGameRequest(game=game_pb2.Game(seat_count=9, display_name=LONG * 2))
+CREATE.game.turn_limit.misses = -1
 CREATE.game.rule_set.jokers = 9
+
+
+UNPLAYABLE = game_pb2.Game(seat_count=9)
+UNPLAYABLE.rule_set.MergeFrom(rule_set_pb2.RuleSet(preset="Gin", jokers=9, ace=rule_set_pb2.RuleSet.Ace.ValueType(9)))
+UNPLAYABLE.rule_set.seats.least = 1
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ CREATE.game.rule_set.jokers = 9
         ("GetGame", game_service_pb2.GetGameRequest(name="games/UPPER"), {"name"}),
         ("JoinGame", game_service_pb2.JoinGameRequest(name="x", display_name=LONG), {"name", "display_name"}),
         ("Act", ACT, {"actions[1].lay_down.cards[1]", "actions[2].action", "request_id"}),
-        ("CreateGame", CREATE, {"game.seat_count", "game.rule_set.seats.least", "game.rule_set.jokers"}),
+        ("CreateGame", CREATE, {"game.display_name", "game.turn_limit.turn", "game.turn_limit.misses"}),
         ("CreateGame", game_service_pb2.CreateGameRequest(), {"game"}),
         ("ListGames", game_service_pb2.ListGamesRequest(page_size=-1), {"page_size"}),
     ],
@@ -160,6 +164,20 @@ async def test_a_bad_request_is_refused_with_every_fields_path(
     assert {violation.field for violation in refusal.value.violations} == fields
     assert all(violation.text and violation.reason.isupper() for violation in refusal.value.violations)
     assert handlers.requests == []
+
+
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("CreateGame", game_service_pb2.CreateGameRequest(game=UNPLAYABLE)),
+        ("QuickJoin", game_service_pb2.QuickJoinRequest(game=UNPLAYABLE, display_name="Ann")),
+    ],
+)
+async def test_a_rule_set_is_not_judged_field_by_field(method: str, request_: Message) -> None:
+    """A value out of its range in a rule set reaches the handler, which tells all faults of rule sets at once."""
+    handlers = Handlers()
+    await get(handlers, request_, method)
+    assert handlers.requests == [request_]
 
 
 async def test_a_bad_request_of_a_stream_is_refused() -> None:

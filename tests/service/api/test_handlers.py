@@ -119,16 +119,18 @@ async def test_an_answer_may_be_sent_back_as_a_request(api: Api) -> None:
 
 
 async def test_every_fault_of_a_rule_set_is_named_by_its_path(api: Api) -> None:
-    """What keeps a table from being played is told all at once, each fault at the field of the request."""
-    rule_set = RuleSet(preset="basic", set_max=2, deals=0, idle_limit=0)
+    """What keeps a table from being played is told all at once, each fault at a field that the request has."""
+    rule_set = RuleSet(preset="basic", set_max=2, deals=0, idle_limit=0, jokers=99, ace=RuleSet.Ace.ValueType(9))
     with pytest.raises(ApiError) as refusal:
-        await api.ask(pb.CreateGameRequest(game=Game(seat_count=8, rule_set=rule_set)))
+        await api.ask(pb.CreateGameRequest(game=Game(seat_count=9, rule_set=rule_set)))
     assert refusal.value.reason == "INVALID_RULE_SET"
     assert {violation.field: violation.reason for violation in refusal.value.violations} == {
         "game.seat_count": "OUT_OF_RANGE",
         "game.rule_set.set_max": "CONFLICT",
-        "game.rule_set.target": "NO_END",
+        "game.rule_set.deals": "NO_END",
         "game.rule_set.idle_limit": "NO_END",
+        "game.rule_set.jokers": "OUT_OF_RANGE",
+        "game.rule_set.ace": "WRONG_TYPE",
     }
 
 
@@ -451,7 +453,8 @@ async def test_nobody_is_led_to_a_private_table(api: Api) -> None:
     """A quick join at a private table makes no sense, and faulty rules none either: each is told at its field."""
     for game, reason, field in (
         (Game(seat_count=2, visibility=Game.VISIBILITY_PRIVATE), "INVALID_FIELD", "game.visibility"),
-        (Game(seat_count=2, rule_set=RuleSet(preset="basic", deals=0)), "INVALID_RULE_SET", "game.rule_set.target"),
+        (Game(seat_count=2, rule_set=RuleSet(preset="basic", deals=0)), "INVALID_RULE_SET", "game.rule_set.deals"),
+        (Game(seat_count=2, rule_set=RuleSet(preset="basic", jokers=9)), "INVALID_RULE_SET", "game.rule_set.jokers"),
     ):
         with pytest.raises(ApiError) as refusal:
             await api.ask(pb.QuickJoinRequest(game=game, display_name="Ann"))

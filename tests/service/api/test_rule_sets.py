@@ -95,8 +95,45 @@ async def test_every_preset_can_be_played(preset: str) -> None:
 async def test_every_fault_is_an_answer() -> None:
     """Faults are told all at once and are no error; the rule set is answered whole all the same."""
     answer = await checked(RuleSet(preset="basic", deals=0, set_max=2, go_out=RuleSet.GO_OUT_DISCARD, stake=5))
-    assert faults(answer) == {"target": "NO_END", "set_max": "CONFLICT"}
+    assert faults(answer) == {"deals": "NO_END", "set_max": "CONFLICT"}
     assert (answer.rule_set.set_max, answer.rule_set.run_min) == (2, 3)
+
+
+async def test_a_value_out_of_its_range_is_a_fault_like_any_other() -> None:
+    """Ranges and conflicts are told together, and what is out of range is not repeated as a rule set."""
+    answer = await checked(RuleSet(preset="basic", deals=0, jokers=99, set_min=0), 9)
+    assert faults(answer) == {
+        "deals": "NO_END",
+        "jokers": "OUT_OF_RANGE",
+        "set_min": "OUT_OF_RANGE",
+        "seat_count": "OUT_OF_RANGE",
+    }
+    assert not answer.HasField("rule_set")
+
+
+async def test_an_enum_without_such_a_value_is_a_fault() -> None:
+    """A number that names no value of an enum is told with the faults of the other fields."""
+    answer = await checked(RuleSet(preset="basic", ace=RuleSet.Ace.ValueType(9), jokers=99), 9)
+    assert faults(answer) == {"ace": "WRONG_TYPE", "jokers": "OUT_OF_RANGE", "seat_count": "OUT_OF_RANGE"}
+    assert not answer.HasField("rule_set")
+
+
+async def test_a_fault_is_told_of_a_field_that_was_sent() -> None:
+    """Where several fields conflict the fault is at one that the caller gave, and at the first where he gave none."""
+    assert faults(await checked(RuleSet(preset="rummy500", target=0))) == {"target": "NO_END"}
+    assert faults(await checked(RuleSet(preset="rummy500", packs=1), 8)) == {"packs": "TOO_MANY_CARDS"}
+    draw_none = RuleSet.DISCARD_DRAW_NONE
+    assert faults(await checked(RuleSet(preset="rummy500", discard_draw=draw_none))) == {"discard_draw": "CONFLICT"}
+
+
+async def test_no_rule_set_at_all_is_basic() -> None:
+    """A check that names no rule set is one of the table that `CreateGame` would make of it."""
+    answer = await ask(pb.CheckRuleSetRequest(seat_count=8))
+    assert isinstance(answer, pb.CheckRuleSetResponse)
+    assert faults(answer) == {"seat_count": "OUT_OF_RANGE"}
+    whole = await ask(pb.CheckRuleSetRequest())
+    assert isinstance(whole, pb.CheckRuleSetResponse)
+    assert rules_from(whole.rule_set) == PRESETS["basic"]
 
 
 async def test_a_rule_set_is_checked_for_a_table() -> None:
@@ -118,8 +155,12 @@ async def test_a_rule_set_that_lacks_fields_is_told_them() -> None:
     answer = await checked(RuleSet(jokers=2))
     assert set(faults(answer).values()) == {"MISSING"}
     assert not answer.HasField("rule_set")
+    assert faults(await checked(RuleSet(jokers=9)))["jokers"] == "OUT_OF_RANGE"
 
 
 async def test_an_unknown_preset_is_a_fault() -> None:
     """A preset that is none is a fault of the rule set, not of the call."""
     assert faults(await checked(RuleSet(preset="gin"))) == {"preset": "UNKNOWN"}
+    assert faults(await checked(RuleSet(preset="Basic!", jokers=9))) == {"preset": "UNKNOWN", "jokers": "OUT_OF_RANGE"}
+    (fault,) = (await checked(RuleSet(preset="x" * 9999))).faults
+    assert len(fault.description) < 200

@@ -44,6 +44,25 @@ def test_a_pack_may_be_drawn_to_the_last_card() -> None:
     assert found(2, packs=1, jokers=0, hand_size=23, up_card=False, opening_draw=3) == {("hand_size", "TOO_MANY_CARDS")}
 
 
+def test_what_several_numbers_of_players_are_short_of_is_told_of_the_most() -> None:
+    """Who asks for four seats hears of four players where they are too many, else of the most that are."""
+    (four,) = faults_at(rules_of(hand_size=30), 4)
+    assert four.text.startswith("4 players are dealt 121 cards")
+    (five,) = faults_at(rules_of(hand_size=12), 6)
+    assert five.text.startswith("5 players are dealt 61 cards")
+
+
+def test_no_number_is_too_large_to_be_judged() -> None:
+    """Numbers of any size are faults, told at once."""
+    huge = 2**31 - 1
+    assert found(huge, seats=[-huge, huge]) == {("seats", "OUT_OF_RANGE"), ("seat_count", "OUT_OF_RANGE")}
+    assert found(-huge, seats=[2, 2], jokers=huge, hand_size=huge) == {
+        ("seat_count", "OUT_OF_RANGE"),
+        ("jokers", "OUT_OF_RANGE"),
+        ("hand_size", "OUT_OF_RANGE"),
+    }
+
+
 @given(tables(), st.data())
 def test_what_fits_a_table_fits_each_match_there(table: tuple[RuleSet, int], data: st.DataObject) -> None:
     """A rule set without faults at a table has none for any number of players that may begin there."""

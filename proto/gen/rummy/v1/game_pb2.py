@@ -31,7 +31,7 @@ from rummy.v1 import rule_set_pb2 as rummy_dot_v1_dot_rule__set__pb2
 from rummy.v1 import view_pb2 as rummy_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rummy/v1/game.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17rummy/v1/rule_set.proto\x1a\x13rummy/v1/view.proto\"\xca\x0b\n\x04Game\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12!\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18P\x12)\n\x08rule_set\x18\x03 \x01(\x0b\x32\x11.rummy.v1.RuleSetB\x04\xe2\x41\x01\x01\x12!\n\nseat_count\x18\x04 \x01(\x05\x42\r\xe2\x41\x01\x02\xbaH\x06\x1a\x04\x18\x08(\x02\x12)\n\x05state\x18\x05 \x01(\x0e\x32\x14.rummy.v1.Game.StateB\x04\xe2\x41\x01\x03\x12(\n\x05seats\x18\x06 \x03(\x0b\x32\x13.rummy.v1.Game.SeatB\x04\xe2\x41\x01\x03\x12\x15\n\x07version\x18\x07 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x13\n\x05\x65poch\x18\x08 \x01(\tB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0bupdate_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x65xpire_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x18\n\ncommitment\x18\x0c \x01(\tB\x04\xe2\x41\x01\x03\x12\"\n\x04view\x18\r \x01(\x0b\x32\x0e.rummy.v1.ViewB\x04\xe2\x41\x01\x03\x12\x32\n\nturn_limit\x18\x0e \x01(\x0b\x32\x18.rummy.v1.Game.TurnLimitB\x04\xe2\x41\x01\x01\x12;\n\nvisibility\x18\x0f \x01(\x0e\x32\x19.rummy.v1.Game.VisibilityB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x12\x17\n\tjoin_code\x18\x10 \x01(\tB\x04\xe2\x41\x01\x03\x12;\n\nspectators\x18\x11 \x01(\x0e\x32\x19.rummy.v1.Game.SpectatorsB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x12%\n\x07rematch\x18\x12 \x01(\tB\x14\xe2\x41\x01\x03\xfa\x41\r\n\x0brummyd/Game\x1a\xee\x01\n\x04Seat\x12(\n\x05state\x18\x01 \x01(\x0e\x32\x19.rummy.v1.Game.Seat.State\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0f\n\x07\x65ntropy\x18\x03 \x01(\t\x12\x0b\n\x03\x62ot\x18\x04 \x01(\x08\x12\'\n\x04\x62\x61nk\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"_\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_FREE\x10\x01\x12\x0f\n\x0bSTATE_TAKEN\x10\x02\x12\x0e\n\nSTATE_LEFT\x10\x03\x12\x0e\n\nSTATE_AWAY\x10\x04\x1a\xa9\x01\n\tTurnLimit\x12@\n\x04turn\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationB\x17\xe2\x41\x01\x02\xbaH\x10\xaa\x01\n\"\x04\x08\x80\xa3\x05\x32\x02\x08\x01\xc8\x01\x01\x12;\n\x04\x62\x61nk\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationB\x12\xe2\x41\x01\x01\xbaH\x0b\xaa\x01\x08\"\x04\x08\x80\xa3\x05\x32\x00\x12\x1d\n\x06misses\x18\x03 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x64(\x00\"j\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_OPEN\x10\x01\x12\x11\n\rSTATE_PLAYING\x10\x02\x12\x12\n\x0eSTATE_FINISHED\x10\x03\x12\x13\n\x0fSTATE_ABANDONED\x10\x04\"W\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x01\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x02\"\\\n\nSpectators\x12\x1a\n\x16SPECTATORS_UNSPECIFIED\x10\x00\x12\x16\n\x12SPECTATORS_ALLOWED\x10\x01\x12\x1a\n\x16SPECTATORS_NOT_ALLOWED\x10\x02:+\xea\x41(\n\x0brummyd/Game\x12\x0cgames/{game}*\x05games2\x04gameb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rummy/v1/game.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17rummy/v1/rule_set.proto\x1a\x13rummy/v1/view.proto\"\xd3\x0b\n\x04Game\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12!\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x0b\xe2\x41\x01\x01\xbaH\x04r\x02\x18P\x12/\n\x08rule_set\x18\x03 \x01(\x0b\x32\x11.rummy.v1.RuleSetB\n\xe2\x41\x01\x01\xbaH\x03\xd8\x01\x03\x12$\n\nseat_count\x18\x04 \x01(\x05\x42\x10\xe2\x41\x01\x02\xbaH\t\x1a\x04\x18\x08(\x02\xd8\x01\x03\x12)\n\x05state\x18\x05 \x01(\x0e\x32\x14.rummy.v1.Game.StateB\x04\xe2\x41\x01\x03\x12(\n\x05seats\x18\x06 \x03(\x0b\x32\x13.rummy.v1.Game.SeatB\x04\xe2\x41\x01\x03\x12\x15\n\x07version\x18\x07 \x01(\x05\x42\x04\xe2\x41\x01\x03\x12\x13\n\x05\x65poch\x18\x08 \x01(\tB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0bupdate_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x35\n\x0b\x65xpire_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x18\n\ncommitment\x18\x0c \x01(\tB\x04\xe2\x41\x01\x03\x12\"\n\x04view\x18\r \x01(\x0b\x32\x0e.rummy.v1.ViewB\x04\xe2\x41\x01\x03\x12\x32\n\nturn_limit\x18\x0e \x01(\x0b\x32\x18.rummy.v1.Game.TurnLimitB\x04\xe2\x41\x01\x01\x12;\n\nvisibility\x18\x0f \x01(\x0e\x32\x19.rummy.v1.Game.VisibilityB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x12\x17\n\tjoin_code\x18\x10 \x01(\tB\x04\xe2\x41\x01\x03\x12;\n\nspectators\x18\x11 \x01(\x0e\x32\x19.rummy.v1.Game.SpectatorsB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x12%\n\x07rematch\x18\x12 \x01(\tB\x14\xe2\x41\x01\x03\xfa\x41\r\n\x0brummyd/Game\x1a\xee\x01\n\x04Seat\x12(\n\x05state\x18\x01 \x01(\x0e\x32\x19.rummy.v1.Game.Seat.State\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0f\n\x07\x65ntropy\x18\x03 \x01(\t\x12\x0b\n\x03\x62ot\x18\x04 \x01(\x08\x12\'\n\x04\x62\x61nk\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"_\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_FREE\x10\x01\x12\x0f\n\x0bSTATE_TAKEN\x10\x02\x12\x0e\n\nSTATE_LEFT\x10\x03\x12\x0e\n\nSTATE_AWAY\x10\x04\x1a\xa9\x01\n\tTurnLimit\x12@\n\x04turn\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationB\x17\xe2\x41\x01\x02\xbaH\x10\xaa\x01\n\"\x04\x08\x80\xa3\x05\x32\x02\x08\x01\xc8\x01\x01\x12;\n\x04\x62\x61nk\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationB\x12\xe2\x41\x01\x01\xbaH\x0b\xaa\x01\x08\"\x04\x08\x80\xa3\x05\x32\x00\x12\x1d\n\x06misses\x18\x03 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x64(\x00\"j\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0e\n\nSTATE_OPEN\x10\x01\x12\x11\n\rSTATE_PLAYING\x10\x02\x12\x12\n\x0eSTATE_FINISHED\x10\x03\x12\x13\n\x0fSTATE_ABANDONED\x10\x04\"W\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x15\n\x11VISIBILITY_PUBLIC\x10\x01\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x02\"\\\n\nSpectators\x12\x1a\n\x16SPECTATORS_UNSPECIFIED\x10\x00\x12\x16\n\x12SPECTATORS_ALLOWED\x10\x01\x12\x1a\n\x16SPECTATORS_NOT_ALLOWED\x10\x02:+\xea\x41(\n\x0brummyd/Game\x12\x0cgames/{game}*\x05games2\x04gameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -49,9 +49,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GAME'].fields_by_name['display_name']._loaded_options = None
   _globals['_GAME'].fields_by_name['display_name']._serialized_options = b'\342A\001\001\272H\004r\002\030P'
   _globals['_GAME'].fields_by_name['rule_set']._loaded_options = None
-  _globals['_GAME'].fields_by_name['rule_set']._serialized_options = b'\342A\001\001'
+  _globals['_GAME'].fields_by_name['rule_set']._serialized_options = b'\342A\001\001\272H\003\330\001\003'
   _globals['_GAME'].fields_by_name['seat_count']._loaded_options = None
-  _globals['_GAME'].fields_by_name['seat_count']._serialized_options = b'\342A\001\002\272H\006\032\004\030\010(\002'
+  _globals['_GAME'].fields_by_name['seat_count']._serialized_options = b'\342A\001\002\272H\t\032\004\030\010(\002\330\001\003'
   _globals['_GAME'].fields_by_name['state']._loaded_options = None
   _globals['_GAME'].fields_by_name['state']._serialized_options = b'\342A\001\003'
   _globals['_GAME'].fields_by_name['seats']._loaded_options = None
@@ -83,17 +83,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GAME']._loaded_options = None
   _globals['_GAME']._serialized_options = b'\352A(\n\013rummyd/Game\022\014games/{game}*\005games2\004game'
   _globals['_GAME']._serialized_start=234
-  _globals['_GAME']._serialized_end=1716
-  _globals['_GAME_SEAT']._serialized_start=970
-  _globals['_GAME_SEAT']._serialized_end=1208
-  _globals['_GAME_SEAT_STATE']._serialized_start=1113
-  _globals['_GAME_SEAT_STATE']._serialized_end=1208
-  _globals['_GAME_TURNLIMIT']._serialized_start=1211
-  _globals['_GAME_TURNLIMIT']._serialized_end=1380
-  _globals['_GAME_STATE']._serialized_start=1382
-  _globals['_GAME_STATE']._serialized_end=1488
-  _globals['_GAME_VISIBILITY']._serialized_start=1490
-  _globals['_GAME_VISIBILITY']._serialized_end=1577
-  _globals['_GAME_SPECTATORS']._serialized_start=1579
-  _globals['_GAME_SPECTATORS']._serialized_end=1671
+  _globals['_GAME']._serialized_end=1725
+  _globals['_GAME_SEAT']._serialized_start=979
+  _globals['_GAME_SEAT']._serialized_end=1217
+  _globals['_GAME_SEAT_STATE']._serialized_start=1122
+  _globals['_GAME_SEAT_STATE']._serialized_end=1217
+  _globals['_GAME_TURNLIMIT']._serialized_start=1220
+  _globals['_GAME_TURNLIMIT']._serialized_end=1389
+  _globals['_GAME_STATE']._serialized_start=1391
+  _globals['_GAME_STATE']._serialized_end=1497
+  _globals['_GAME_VISIBILITY']._serialized_start=1499
+  _globals['_GAME_VISIBILITY']._serialized_end=1586
+  _globals['_GAME_SPECTATORS']._serialized_start=1588
+  _globals['_GAME_SPECTATORS']._serialized_end=1680
 # @@protoc_insertion_point(module_scope)

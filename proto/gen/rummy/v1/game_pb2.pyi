@@ -230,7 +230,7 @@ class Game(_message.Message):
     display_name: _builtins.str
     """A name for people, at most 80 characters, of the kinds that a player's name in JoinGame may have."""
     seat_count: _builtins.int
-    """How many seats the table has, 2 to 8; the rule set may allow fewer."""
+    """How many seats the table has, 2 to 8; the rule set may allow fewer, and another number is a fault of it."""
     state: Global___Game.State.ValueType
     """Where the table stands."""
     version: _builtins.int

@@ -20,7 +20,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Replay(_message.Message):
-    """A finished match as a portable document. Its JSON form is what `python -m engine.replay` verifies: played again, the match comes to the
+    """A finished match as a portable document, which `docs/replay.md` describes in full. Its JSON form is what `python -m engine.replay` verifies: played again, the match comes to the
     same events and scores.
     """
 
@@ -37,11 +37,11 @@ class Replay(_message.Message):
     format: _builtins.str
     """The form of the document: `rummyd-replay-1`."""
     rules: _builtins.str
-    """The rules in notation: the preset, then each field that differs from it, such as `basic jokers=2 deals=3`."""
+    """The rules in notation: a preset's name for people, then every field, such as `basic seats=[2,7] packs=null jokers=2 …`."""
     seats: _builtins.int
     """How many seats played."""
     entropy: _builtins.str
-    """What the players added to every shuffle, in hex. Empty: nothing."""
+    """What the players added to every shuffle, in hex (here as below: small letters). Empty: nothing."""
     digest: _builtins.str
     """SHA-256 of all events of the match, each in notation and ended by a line feed, in hex."""
     @_builtins.property

@@ -23,6 +23,9 @@ class RuleSet(_message.Message):
 
     In a request a rule set is either a `preset` with the fields that differ from it, or, without a preset, all fields. A field left
     out takes the preset's value. In an answer it is whole.
+
+    The ranges of its numbers are told here for those who build forms; they are not judged by themselves. A value out of its range is a
+    fault of the rule set like any other, and all faults are told at once: by CheckRuleSet, and by the calls that create a table.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

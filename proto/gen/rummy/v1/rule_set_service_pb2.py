@@ -30,7 +30,7 @@ from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from rummy.v1 import rule_set_pb2 as rummy_dot_v1_dot_rule__set__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1frummy/v1/rule_set_service.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x17rummy/v1/rule_set.proto\"W\n\x13ListRuleSetsRequest\x12\x1e\n\tpage_size\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12 \n\npage_token\x18\x02 \x01(\tB\x0c\xe2\x41\x01\x01\xbaH\x05r\x03\x18\xc8\x01\"U\n\x14ListRuleSetsResponse\x12$\n\trule_sets\x18\x01 \x03(\x0b\x32\x11.rummy.v1.RuleSet\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"[\n\x11GetRuleSetRequest\x12\x46\n\x04name\x18\x01 \x01(\tB8\xe2\x41\x01\x02\xfa\x41\x10\n\x0erummyd/RuleSet\xbaH\x1er\x1c\x32\x1a^ruleSets/[a-z0-9-]{1,40}$\"}\n\x13\x43heckRuleSetRequest\x12/\n\x08rule_set\x18\x01 \x01(\x0b\x32\x11.rummy.v1.RuleSetB\n\xe2\x41\x01\x02\xbaH\x03\xc8\x01\x01\x12&\n\nseat_count\x18\x02 \x01(\x05\x42\r\xe2\x41\x01\x01\xbaH\x06\x1a\x04\x18\x08(\x02H\x00\x88\x01\x01\x42\r\n\x0b_seat_count\"\xae\x01\n\x14\x43heckRuleSetResponse\x12#\n\x08rule_set\x18\x01 \x01(\x0b\x32\x11.rummy.v1.RuleSet\x12\x34\n\x06\x66\x61ults\x18\x02 \x03(\x0b\x32$.rummy.v1.CheckRuleSetResponse.Fault\x1a;\n\x05\x46\x61ult\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t2\xe1\x02\n\x0eRuleSetService\x12\x66\n\x0cListRuleSets\x12\x1d.rummy.v1.ListRuleSetsRequest\x1a\x1e.rummy.v1.ListRuleSetsResponse\"\x17\xda\x41\x00\x82\xd3\xe4\x93\x02\x0e\x12\x0c/v1/ruleSets\x12\x62\n\nGetRuleSet\x12\x1b.rummy.v1.GetRuleSetRequest\x1a\x11.rummy.v1.RuleSet\"$\xda\x41\x04name\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/{name=ruleSets/*}\x12\x82\x01\n\x0c\x43heckRuleSet\x12\x1d.rummy.v1.CheckRuleSetRequest\x1a\x1e.rummy.v1.CheckRuleSetResponse\"3\xda\x41\x13rule_set,seat_count\x82\xd3\xe4\x93\x02\x17\"\x12/v1/ruleSets:check:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1frummy/v1/rule_set_service.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x17rummy/v1/rule_set.proto\"W\n\x13ListRuleSetsRequest\x12\x1e\n\tpage_size\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x01\xbaH\x04\x1a\x02(\x00\x12 \n\npage_token\x18\x02 \x01(\tB\x0c\xe2\x41\x01\x01\xbaH\x05r\x03\x18\xc8\x01\"U\n\x14ListRuleSetsResponse\x12$\n\trule_sets\x18\x01 \x03(\x0b\x32\x11.rummy.v1.RuleSet\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"[\n\x11GetRuleSetRequest\x12\x46\n\x04name\x18\x01 \x01(\tB8\xe2\x41\x01\x02\xfa\x41\x10\n\x0erummyd/RuleSet\xbaH\x1er\x1c\x32\x1a^ruleSets/[a-z0-9-]{1,40}$\"\x80\x01\n\x13\x43heckRuleSetRequest\x12/\n\x08rule_set\x18\x01 \x01(\x0b\x32\x11.rummy.v1.RuleSetB\n\xe2\x41\x01\x01\xbaH\x03\xd8\x01\x03\x12)\n\nseat_count\x18\x02 \x01(\x05\x42\x10\xe2\x41\x01\x01\xbaH\t\x1a\x04\x18\x08(\x02\xd8\x01\x03H\x00\x88\x01\x01\x42\r\n\x0b_seat_count\"\xae\x01\n\x14\x43heckRuleSetResponse\x12#\n\x08rule_set\x18\x01 \x01(\x0b\x32\x11.rummy.v1.RuleSet\x12\x34\n\x06\x66\x61ults\x18\x02 \x03(\x0b\x32$.rummy.v1.CheckRuleSetResponse.Fault\x1a;\n\x05\x46\x61ult\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t2\xe1\x02\n\x0eRuleSetService\x12\x66\n\x0cListRuleSets\x12\x1d.rummy.v1.ListRuleSetsRequest\x1a\x1e.rummy.v1.ListRuleSetsResponse\"\x17\xda\x41\x00\x82\xd3\xe4\x93\x02\x0e\x12\x0c/v1/ruleSets\x12\x62\n\nGetRuleSet\x12\x1b.rummy.v1.GetRuleSetRequest\x1a\x11.rummy.v1.RuleSet\"$\xda\x41\x04name\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/{name=ruleSets/*}\x12\x82\x01\n\x0c\x43heckRuleSet\x12\x1d.rummy.v1.CheckRuleSetRequest\x1a\x1e.rummy.v1.CheckRuleSetResponse\"3\xda\x41\x13rule_set,seat_count\x82\xd3\xe4\x93\x02\x17\"\x12/v1/ruleSets:check:\x01*b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,9 +44,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETRULESETREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETRULESETREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\020\n\016rummyd/RuleSet\272H\036r\0342\032^ruleSets/[a-z0-9-]{1,40}$'
   _globals['_CHECKRULESETREQUEST'].fields_by_name['rule_set']._loaded_options = None
-  _globals['_CHECKRULESETREQUEST'].fields_by_name['rule_set']._serialized_options = b'\342A\001\002\272H\003\310\001\001'
+  _globals['_CHECKRULESETREQUEST'].fields_by_name['rule_set']._serialized_options = b'\342A\001\001\272H\003\330\001\003'
   _globals['_CHECKRULESETREQUEST'].fields_by_name['seat_count']._loaded_options = None
-  _globals['_CHECKRULESETREQUEST'].fields_by_name['seat_count']._serialized_options = b'\342A\001\001\272H\006\032\004\030\010(\002'
+  _globals['_CHECKRULESETREQUEST'].fields_by_name['seat_count']._serialized_options = b'\342A\001\001\272H\t\032\004\030\010(\002\330\001\003'
   _globals['_RULESETSERVICE'].methods_by_name['ListRuleSets']._loaded_options = None
   _globals['_RULESETSERVICE'].methods_by_name['ListRuleSets']._serialized_options = b'\332A\000\202\323\344\223\002\016\022\014/v1/ruleSets'
   _globals['_RULESETSERVICE'].methods_by_name['GetRuleSet']._loaded_options = None
@@ -59,12 +59,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTRULESETSRESPONSE']._serialized_end=388
   _globals['_GETRULESETREQUEST']._serialized_start=390
   _globals['_GETRULESETREQUEST']._serialized_end=481
-  _globals['_CHECKRULESETREQUEST']._serialized_start=483
-  _globals['_CHECKRULESETREQUEST']._serialized_end=608
-  _globals['_CHECKRULESETRESPONSE']._serialized_start=611
-  _globals['_CHECKRULESETRESPONSE']._serialized_end=785
-  _globals['_CHECKRULESETRESPONSE_FAULT']._serialized_start=726
-  _globals['_CHECKRULESETRESPONSE_FAULT']._serialized_end=785
-  _globals['_RULESETSERVICE']._serialized_start=788
-  _globals['_RULESETSERVICE']._serialized_end=1141
+  _globals['_CHECKRULESETREQUEST']._serialized_start=484
+  _globals['_CHECKRULESETREQUEST']._serialized_end=612
+  _globals['_CHECKRULESETRESPONSE']._serialized_start=615
+  _globals['_CHECKRULESETRESPONSE']._serialized_end=789
+  _globals['_CHECKRULESETRESPONSE_FAULT']._serialized_start=730
+  _globals['_CHECKRULESETRESPONSE_FAULT']._serialized_end=789
+  _globals['_RULESETSERVICE']._serialized_start=792
+  _globals['_RULESETSERVICE']._serialized_end=1145
 # @@protoc_insertion_point(module_scope)

@@ -105,11 +105,11 @@ class CheckRuleSetRequest(_message.Message):
     SEAT_COUNT_FIELD_NUMBER: _builtins.int
     seat_count: _builtins.int
     """The number of seats of the table to check it for: a match there may have fewer players. Left out: every number of players that
-    the rule set allows.
+    the rule set allows. A number that it does not allow is a fault.
     """
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
-        """The rule set: a preset with the fields that differ, or all fields."""
+        """The rule set: a preset with the fields that differ, or all fields. Left out: `basic`."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class CheckRuleSetResponse(_message.Message):
         REASON_FIELD_NUMBER: _builtins.int
         DESCRIPTION_FIELD_NUMBER: _builtins.int
         field: _builtins.str
-        """The field at fault, in snake case, such as `hand_size`."""
+        """The field at fault, in snake case, such as `hand_size`: where several conflict, one that was sent. `seat_count`: the request's."""
         reason: _builtins.str
         """What kind of fault it is, in upper snake case."""
         description: _builtins.str
@@ -165,7 +165,7 @@ class CheckRuleSetResponse(_message.Message):
     FAULTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
-        """The rule set, whole. Left out where it names no preset and lacks fields."""
+        """The rule set, whole. Left out where fields are missing, of no known value, or out of their ranges."""
 
     @_builtins.property
     def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___CheckRuleSetResponse.Fault]:

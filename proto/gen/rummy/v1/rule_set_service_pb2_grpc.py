@@ -78,7 +78,7 @@ class RuleSetServiceServicer:
     def CheckRuleSet(self, request, context):
         """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-        INVALID_ARGUMENT: a field out of its range.
+        INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

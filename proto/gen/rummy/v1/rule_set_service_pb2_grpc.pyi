@@ -47,7 +47,7 @@ class RuleSetServiceStub:
     CheckRuleSet: _grpc.UnaryUnaryMultiCallable[_rule_set_service_pb2.CheckRuleSetRequest, _rule_set_service_pb2.CheckRuleSetResponse]
     """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-    INVALID_ARGUMENT: a field out of its range.
+    INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
     """
 
 @_typing.type_check_only
@@ -68,7 +68,7 @@ class RuleSetServiceAsyncStub(RuleSetServiceStub):
     CheckRuleSet: _aio.UnaryUnaryMultiCallable[_rule_set_service_pb2.CheckRuleSetRequest, _rule_set_service_pb2.CheckRuleSetResponse]  # type: ignore[assignment]
     """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-    INVALID_ARGUMENT: a field out of its range.
+    INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
     """
 
 class RuleSetServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -104,7 +104,7 @@ class RuleSetServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_rule_set_service_pb2.CheckRuleSetResponse, _abc.Awaitable[_rule_set_service_pb2.CheckRuleSetResponse]]:
         """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-        INVALID_ARGUMENT: a field out of its range.
+        INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
         """
 
 def add_RuleSetServiceServicer_to_server(servicer: RuleSetServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

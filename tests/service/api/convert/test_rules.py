@@ -1,11 +1,13 @@
 import protovalidate
 import pytest
+from buf.validate import validate_pb2
+from google.protobuf.descriptor import FieldDescriptor
 from hypothesis import given
 from msgspec.structs import fields
 from rummy.v1 import rule_set_pb2 as pb
 
 from engine.errors import BadRules
-from engine.faults import faults
+from engine.faults import _RANGES, SEATS, faults
 from engine.presets import PRESETS
 from engine.rules import RuleSet
 from service.api.convert.rules import rule_set_to, rules_from
@@ -30,6 +32,19 @@ def test_the_api_has_every_value_of_a_field(name: str) -> None:
     assert enum.values[0].number == 0
     told = {value.name.removeprefix(prefix).lower() for value in enum.values[1:]}
     assert told == {member.value for member in TYPES[name]}
+
+
+def test_the_api_tells_the_ranges_that_the_engine_judges_by() -> None:
+    """The protos give each number of a rule set the least and the most that the engine lets pass."""
+    told = {
+        field.name: field.GetOptions().Extensions[validate_pb2.field].int32
+        for field in pb.RuleSet.DESCRIPTOR.fields
+        if field.type == FieldDescriptor.TYPE_INT32
+    }
+    assert {name: (rules.gte, rules.lte) for name, rules in told.items()} == _RANGES
+    for field in pb.RuleSet.Seats.DESCRIPTOR.fields:
+        rules = field.GetOptions().Extensions[validate_pb2.field].int32
+        assert (rules.gte, rules.lte) == SEATS
 
 
 @given(tables())

@@ -107,9 +107,9 @@ async def test_a_fault_of_a_handler_tells_the_client_nothing(client: httpx.Async
 
 async def test_the_rules_of_the_protos_hold(client: httpx.AsyncClient, backend: Backend) -> None:
     """A value out of its range is named like any other fault."""
-    answer = await client.post("/v1/games", json={"seatCount": 99})
+    answer = await client.post("/v1/games", json={"seatCount": 2, "turnLimit": {"turn": "30s", "misses": 999}})
     assert (answer.status_code, reason(answer)) == (400, "INVALID_FIELD")
-    assert answer.json()["error"]["details"][1]["fieldViolations"][0]["field"] == "game.seat_count"
+    assert answer.json()["error"]["details"][1]["fieldViolations"][0]["field"] == "game.turn_limit.misses"
     assert not backend.seen
 
 
