@@ -31,6 +31,7 @@ class Where:
     """What is to be measured. Without `server` (`HOST:PORT`) one is started, on `redis` or on a Redis of its own."""
 
     server: str = ""
+    rest: str = ""
     metrics: str = ""
     redis: str = ""
     workers: int = 1
@@ -54,7 +55,7 @@ async def serving(where: Where) -> AsyncIterator[Server]:
     file, as that of `make run` does.
     """
     if where.server:
-        yield Server(where.server, "", where.metrics, where.redis)
+        yield Server(where.server, where.rest, where.metrics, where.redis)
         return
     with tempfile.TemporaryDirectory(prefix="rummyd-load-") as folder, EmbeddedRedis(Path(folder)) as store:
         url = where.redis or store.url
