@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -25,10 +24,12 @@ LISTEN = ("--bind", "127.0.0.1", "--port")
 
 def cli(lacking: Lacking) -> str:
     """The program that speaks to Redis."""
-    return shutil.which("valkey-cli") or shutil.which("redis-cli") or lacking("no redis-cli is here: no backup was made")
+    return (
+        shutil.which("valkey-cli") or shutil.which("redis-cli") or lacking("no redis-cli is here: no backup was made")
+    )
 
 
-def run(words: Sequence[str | Path], programs: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*words: str | Path, programs: Path | None = None) -> subprocess.CompletedProcess[str]:
     """What comes of deploy/backup.sh, read by a shell as it is in a container. `programs` has some that go before."""
     path = os.pathsep.join([*([str(programs)] if programs else []), os.environ["PATH"]])
     with SCRIPT.open() as script:
@@ -43,6 +44,11 @@ def run(words: Sequence[str | Path], programs: Path | None = None) -> subprocess
         )
 
 
+def backing_up(folder: Path, program: str, port: int) -> list[str | Path]:
+    """The words of a backup of the Redis at this port, from `folder`/live to `folder`/copy."""
+    return [folder / "live" / "appendonlydir", folder / "copy", program, "-p", str(port)]
+
+
 async def test_a_restored_backup_is_played_on(tmp_path: Path, lacking: Lacking) -> None:
     """A copy made under way has every act acknowledged before it; its match goes on with the same tokens to its end."""
     live, restored = tmp_path / "live", tmp_path / "restored"
@@ -54,8 +60,8 @@ async def test_a_restored_backup_is_played_on(tmp_path: Path, lacking: Lacking) 
         await match.play(20)
         acknowledged = match.acts[-1][1].version
         playing = asyncio.create_task(match.play(100))
-        words = [live / "appendonlydir", restored / "appendonlydir", cli(lacking), "-p", str(port)]
-        done = await asyncio.to_thread(run, words)
+        words: list[str | Path] = [live / "appendonlydir", restored / "appendonlydir", cli(lacking), "-p", str(port)]
+        done = await asyncio.to_thread(run, *words)
         await playing
         assert done.returncode == 0, done.stderr
         assert "appendonly.aof.manifest" in done.stdout
@@ -80,7 +86,7 @@ def test_a_backup_in_the_way_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "live").mkdir()
     (tmp_path / "live" / "appendonly.aof.manifest").touch()
     for source, target in ((tmp_path / "live", tmp_path / "there"), (tmp_path / "none", tmp_path / "new")):
-        done = run([source, target, "echo", "aof_enabled:1"])
+        done = run(source, target, "echo", "aof_enabled:1")
         assert done.returncode == 1
         assert done.stderr.count("\n") == 1
         assert done.stderr.startswith("backup: ")
@@ -103,7 +109,8 @@ def test_a_rewrite_of_the_file_meanwhile_is_no_harm(tmp_path: Path, lacking: Lac
     shim.chmod(0o755)
     with EmbeddedRedis(tmp_path / "live", [*LISTEN, str(port)]) as origin, redis.Redis.from_url(origin.url) as client:
         client.set("acknowledged", "yes")
-        done = run([tmp_path / "live" / "appendonlydir", tmp_path / "copy", cli(lacking), "-p", str(port)], shim.parent)
+        words = backing_up(tmp_path, cli(lacking), port)
+        done = run(*words, programs=shim.parent)
     assert (done.returncode, done.stderr.count("No such file")) == (0, 1), done.stderr
     assert (tmp_path / "rewritten").exists()
     (tmp_path / "restored").mkdir()
@@ -116,17 +123,17 @@ def test_what_a_broken_run_left_is_no_backup(tmp_path: Path, lacking: Lacking) -
     """What a run that broke off has left, or one that still runs has made, is not added to and passed off as whole."""
     (port,) = servers.free_ports(1)
     with EmbeddedRedis(tmp_path / "live", [*LISTEN, str(port)]):
-        words = [tmp_path / "live" / "appendonlydir", tmp_path / "copy", cli(lacking), "-p", str(port)]
+        words = backing_up(tmp_path, cli(lacking), port)
         left = _made(tmp_path / "copy.part") / "appendonly.aof.1.incr.aof"
         left.touch()
-        done = run(words)
+        done = run(*words)
         assert done.returncode == 1
         assert "copy.part is there already" in done.stderr
         assert not (tmp_path / "copy").exists()
         assert left.exists()
         left.unlink()
         left.parent.rmdir()
-        assert run(words).returncode == 0
+        assert run(*words).returncode == 0
         assert {path.name for path in tmp_path.iterdir()} == {"live", "copy"}
 
 
@@ -137,7 +144,7 @@ def test_no_backup_is_whole_that_lacks_a_file(tmp_path: Path, lacking: Lacking) 
         folder = tmp_path / "live" / "appendonlydir"
         with (folder / "appendonly.aof.manifest").open("a") as manifest:
             manifest.write("file appendonly.aof.9.incr.aof seq 9 type i\n")
-        done = run([folder, tmp_path / "copy", cli(lacking), "-p", str(port)])
+        done = run(*backing_up(tmp_path, cli(lacking), port))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"backup: {folder} cannot be copied"
     assert [path.name for path in tmp_path.iterdir()] == ["live"]
@@ -149,7 +156,7 @@ def test_a_redis_that_writes_no_file_is_not_backed_up(tmp_path: Path, lacking: L
     with EmbeddedRedis(tmp_path / "live", [*LISTEN, str(port)]) as origin:
         with redis.Redis.from_url(origin.url) as client:
             client.config_set("appendonly", "no")
-        done = run([tmp_path / "live" / "appendonlydir", tmp_path / "copy", cli(lacking), "-p", str(port)])
+        done = run(*backing_up(tmp_path, cli(lacking), port))
     assert (done.returncode, done.stderr) == (
         1,
         "backup: this Redis writes no append-only file, or does not answer\n",
