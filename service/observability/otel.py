@@ -7,8 +7,8 @@ traces.use(tracer)
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -26,8 +26,8 @@ _PARENTS: Final = TraceContextTextMapPropagator()
 class OtelTracer:
     """Sends spans to the endpoint, in batches, from a thread of its own, until `close`.
 
-    Of all calls a share from 0 to 1 is traced. With `trust_parents` a caller who has a trace decides for himself, and his
-    trace goes on; else each call begins one, linked to the caller's.
+    Of all calls a share from 0 to 1 is traced. With `trust_parents` a caller who has a trace decides for himself, and
+    his trace goes on; else each call begins one, linked to the caller's.
     """
 
     def __init__(self, endpoint: str, *, share: float, trust_parents: bool, instance: str, release: str) -> None:

@@ -34,7 +34,7 @@ class Tracer(Protocol):
     """Writes traces down."""
 
     def begin(self, method: str, traceparent: str, values: Values) -> CallSpan:
-        """The trace of a call, below the caller's own that `traceparent` (W3C) names, or linked to it; it may be empty."""
+        """The trace of a call, below or linked to the caller's own, which `traceparent` (W3C) names, or empty."""
         ...
 
     def span(self, name: str) -> AbstractContextManager[object]:
