@@ -1,6 +1,6 @@
 """Whether a rule set can be played: every fault at once, by field."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec.structs import fields, replace
@@ -41,6 +41,7 @@ def faults(rules: RuleSet, seats: int | None = None) -> list[Fault]:
     found = [*_ranges(rules), *_seats(rules, seats)]
     if _DEALING.isdisjoint(fault.field for fault in found):
         found += _cards(rules, seats)
+        found += _melds(rules, seats)
     return [*found, *_shapes(rules), *_ends(rules), *_turns(rules), *_scoring(rules)]
 
 
@@ -64,7 +65,7 @@ def _cards(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
 
     The first number of players that shows it is told. Without a card to draw no turn might be taken in any deal.
     """
-    for players in range(rules.seats[0], rules.seats[1] + 1) if seats is None else (seats,):
+    for players in _players(rules, seats):
         held = packs_for(rules, players) * 52 + rules.jokers
         opening = sum(range(rules.opening_draw, rules.opening_draw + players)) if rules.opening_draw else 0
         dealt = players * hand_size_for(rules, players) + rules.up_card + opening
@@ -76,6 +77,29 @@ def _cards(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
             text = f"{players} players are dealt all {held} cards of the pack: none is left to draw"
             yield Fault("hand_size", "TOO_MANY_CARDS", text)
             return
+
+
+def _melds(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
+    """No end by points, where no seat can ever hold a meld: nobody goes out then, and nobody shows a card (G8).
+
+    Where every turn ends with a discard, and at most one card of the pile is taken, a hand does not grow.
+    """
+    if rules.deals or rules.discard is Discarding.OPTIONAL or rules.discard_draw is DiscardDraw.ANY:
+        return
+    for players in _players(rules, seats):
+        of_a_rank = 4 if rules.distinct_suits else 4 * packs_for(rules, players) + rules.jokers
+        smallest = min(rules.run_min, rules.set_min if rules.set_min <= of_a_rank else rules.run_min)
+        needed = smallest + (rules.go_out is GoOut.DISCARD)
+        held = hand_size_for(rules, players) + max(1, rules.opening_draw and rules.opening_draw + players - 1)
+        if held < needed:
+            text = f"the match has no end: deals is 0, and of {players} players each holds {held} cards at the most"
+            yield Fault("hand_size", "NO_END", f"{text}, where a meld takes {needed}")
+            return
+
+
+def _players(rules: RuleSet, seats: int | None) -> Iterable[int]:
+    """The numbers of players to judge: the one that is asked for, or all that the rule set admits."""
+    return range(rules.seats[0], rules.seats[1] + 1) if seats is None else (seats,)
 
 
 def _shapes(rules: RuleSet) -> Iterator[Fault]:
@@ -114,7 +138,7 @@ def _scoring(rules: RuleSet) -> Iterator[Fault]:
 
 
 _TYPES = {field.name: field.type for field in fields(RuleSet)}
-_DEALING = frozenset({"seats", "packs", "jokers", "hand_size", "opening_draw"})  # what the cards dealt are counted by
+_DEALING = frozenset({"seats", "packs", "jokers", "hand_size", "opening_draw"})  # what hands are counted by
 _RANGES = {
     "packs": (1, 4),
     "jokers": (0, 8),

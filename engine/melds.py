@@ -158,7 +158,7 @@ def _as_runs(rules: RuleSet, cards: bytes) -> list[Reading]:
     """The cards as a run; two ways only for all thirteen naturals of a suit, the ace low or high, out of order."""
     naturals = cards.translate(None, _JOKERS)
     size, top = len(cards), highest(rules)
-    ranks = _ranks(naturals, naturals[0] // 13) if naturals and size >= rules.run_min else None
+    ranks = _ranks(naturals, naturals[0] // 13) if naturals and rules.run_min <= size <= 13 else None
     if ranks is None:
         return []
     if len(naturals) == size:

@@ -1,5 +1,6 @@
 """What every test may ask for: Redis-compatible servers, and a loud word at the end where one of them cannot be had."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -21,8 +22,10 @@ Lacking = Callable[[str], NoReturn]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count the clauses of the rules that the tests hold."""
+    """Count the clauses that the tests hold; let Ctrl-C reach what they start, also where they are a background job."""
     config.pluginmanager.register(Clauses())
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # which every process started from here would inherit
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -43,9 +43,7 @@ class Servers:
 
     def fail(self) -> None:
         """Kills a master, as a crash would."""
-        port = self.masters()[0]
-        self.dead.append(self.nodes[port])
-        self.nodes[port].kill()
+        self._kill_master()
         self._give_up_after(DOWN_MS)
 
     def heal(self) -> None:
@@ -73,20 +71,6 @@ class Servers:
             for node in replicas:
                 os.kill(_pid(node), signal.SIGCONT)
 
-    def fall_back(self) -> None:
-        """Kills the replicas' master, and starts the replicas: one that has missed what was written takes its place."""
-        self.fail()
-        for node in self.nodes.values():
-            if node not in self.dead:
-                node.start()
-
-    def kill_replicas(self) -> None:
-        """Kills all replicas, which keep what they have."""
-        masters = self.masters()
-        for port, node in self.nodes.items():
-            if port not in masters:
-                node.kill()
-
     def settle(self) -> None:
         """Waits until the replicas are known, and in step with their masters."""
         _until("the replicas are in step", self._in_step)
@@ -94,6 +78,11 @@ class Servers:
     def masters(self) -> list[int]:
         """The ports of the masters that live."""
         return [port for port in self.nodes if self._role(port)["role"] == "master"]
+
+    def _kill_master(self) -> None:
+        port = self.masters()[0]
+        self.dead.append(self.nodes[port])
+        self.nodes[port].kill()
 
     def _give_up_after(self, silent_ms: int) -> None:
         """From now on a master is given up when it has been silent for so long."""
@@ -124,10 +113,30 @@ class Trio(Servers):
 
     sentinels: list[int] = field(default_factory=list)
 
+    def fall_back(self) -> None:
+        """Kills the replicas' master, and starts the replicas: one that has missed what was written takes its place."""
+        self._kill_master()
+        for node in self.nodes.values():
+            if node not in self.dead:
+                node.start()
+        _until("the replicas are seen again", self._replicas_are_seen)
+        self._give_up_after(DOWN_MS)
+
+    def kill_replicas(self) -> None:
+        """Kills all replicas, which keep what they have."""
+        masters = self.masters()
+        for port, node in self.nodes.items():
+            if port not in masters:
+                node.kill()
+
     def _taken_over(self) -> bool:
         (named,) = self.masters()
         agreed = all(self._named_by(port) == named for port in self.sentinels)
         return agreed and self.nodes[named] not in self.dead and self._role(named)["role"] == "master"
+
+    def _replicas_are_seen(self) -> bool:
+        told = [replica["flags"] for port in self.sentinels for replica in _ask(port, "SENTINEL", "REPLICAS", NAME)]
+        return len(told) == 2 * len(self.sentinels) and set(told) == {"slave"}
 
     def _give_up_after(self, silent_ms: int) -> None:
         for port in self.sentinels:
@@ -222,6 +231,7 @@ def _sentinel(port: int, master: int) -> Iterator[None]:
     server = _Server([str(_binary()), str(config), "--sentinel"], folder, None)
     try:
         server.wait_until_it_answers()
+        _ask(port, "SENTINEL", "DEBUG", "INFO-PERIOD", 500, "PUBLISH-PERIOD", 500)  # else it learns of things in 10 s
         yield
     finally:
         server.kill()

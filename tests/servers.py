@@ -21,7 +21,7 @@ from service.embedded import EmbeddedRedis
 
 OLDEST = "redis:7.0"  # what rummyd supports at the least; the embedded server is of the newest kind
 NAMED = "RUMMYD_TEST_REDIS_URL"
-CLUSTER_SECONDS = 20.0
+CLUSTER_SECONDS = 60.0
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from engine.step import next_deal, start, step
 OPTIONS: dict[str, Sequence[object]] = {
     "packs": (None, 1, 2),
     "jokers": (0, 2, 4, 8),
-    "hand_size": (None, 3, 7, 10),
+    "hand_size": (None, 1, 2, 3, 7, 10),
     "up_card": (True, False),
     "opening_draw": (0, 3),
     "discard_draw": ("none", "top", "any"),

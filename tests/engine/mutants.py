@@ -138,6 +138,7 @@ MUTANTS = (
         "if not (low == 1 and high == 14) and not wanted",
         "if not wanted",
     ),
+    Mutant("F3", "a run is laid with a joker for the ace at both ends", "melds", "<= size <= 13 else", "<= size else"),
     Mutant("F4", "a low ace counts 15", "scoring", "points -= 14", "points -= 0"),
     Mutant(
         "F5",

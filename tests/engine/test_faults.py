@@ -71,6 +71,33 @@ def test_a_match_and_its_deals_must_have_an_end(discard_draw: str, top_free: boo
     assert fields(rules_of(discard_draw=discard_draw, idle_limit=0, round_limit=9)) == set()
 
 
+@pytest.mark.clause("G8")
+@pytest.mark.parametrize(
+    ("options", "fits"),
+    [
+        ({"hand_size": 1}, False),
+        ({"hand_size": 2}, True),
+        ({"hand_size": 2, "go_out": "discard"}, False),
+        ({"hand_size": 3, "go_out": "discard"}, True),
+        ({"hand_size": 1, "set_min": 2}, True),
+        ({"hand_size": 1, "opening_draw": 1}, True),
+        ({"hand_size": 1, "opening_draw": 1, "go_out": "discard"}, False),
+        ({"hand_size": 1, "opening_draw": 1, "go_out": "discard", "seats": [3, 3]}, True),
+        ({"hand_size": 7, "set_min": 9, "run_min": 9}, False),
+        ({"hand_size": 7, "set_min": 9, "run_min": 9, "discard_draw": "any"}, True),
+        ({"hand_size": 7, "set_min": 9, "run_min": 9, "discard": "optional"}, True),
+        ({"hand_size": 4, "set_min": 5, "run_min": 6, "packs": 1}, False),
+        ({"hand_size": 4, "set_min": 5, "run_min": 6, "packs": 2}, True),
+        ({"hand_size": 3, "set_min": 5, "run_min": 4, "distinct_suits": True, "jokers": 8}, True),
+    ],
+)
+def test_a_match_by_points_needs_melds(options: dict[str, object], fits: bool) -> None:
+    """Where no meld fits into a hand nobody scores, so that only an agreed number of deals ends the match."""
+    by_points = {"target": 50, "deals": 0, "seats": [2, 2], **options}
+    assert (("hand_size", "NO_END") in fields(rules_of("basic", **by_points))) is not fits
+    assert ("hand_size", "NO_END") not in fields(rules_of("basic", **{**by_points, "deals": 9}))
+
+
 def test_every_fault_is_named_at_once() -> None:
     """A rule set with several faults is refused with all of them."""
     bad = rules_of(deals=0, idle_limit=0, go_out="discard", discard="optional", jokers=9, set_max=2)

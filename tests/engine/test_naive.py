@@ -140,6 +140,34 @@ def test_every_lay_is_judged_as_the_rules_read(seed: int) -> None:
         assert by_engine(state, lay) == by_naive(table, lay), f"{write_position(state)}\n{write_action(lay)}"
 
 
+def a_long_lay(chance: random.Random) -> bytes:
+    """Ten to fourteen cards that are a run, or nearly one: some are jokers, and one may be another card."""
+    suit, low, size = chance.randrange(4), chance.randint(1, 5), chance.randint(10, 14)
+    cards = [suit * 13 + (low + place - 1) % 13 for place in range(size)]
+    for place in chance.sample(range(size), k=chance.randint(0, 3)):
+        cards[place] = JOKER
+    if chance.random() < 0.2:
+        cards[chance.randrange(size)] = chance.choice([JOKER, chance.randrange(52)])
+    if chance.random() < 0.2:
+        cards.sort()
+    if chance.random() < 0.3:
+        cards[0] = cards[-1] = JOKER
+    return bytes(cards)
+
+
+@given(seeds)
+@settings(max_examples=600, deadline=None)
+@pytest.mark.clause("F3")
+@pytest.mark.clause("B5")
+def test_a_long_run_is_judged_as_the_rules_read(seed: int) -> None:
+    """Runs of nearly a whole suit, and what only looks like one, come to what the naive rules say of them."""
+    chance = random.Random(seed)  # noqa: S311  a position to test
+    rules = rules_of("basic", packs=2, jokers=8, ace=chance.choice(["either", "low"]), hand_size=15, seats=[2, 2])
+    lay = LayDown(a_long_lay(chance))
+    state = position(rules, [lay.cards + read_cards("9C"), "KD"])
+    assert by_engine(state, lay) == by_naive(as_naive(state), lay), write_action(lay)
+
+
 @given(tables(), seeds)
 @settings(max_examples=15, deadline=None)
 def test_the_lays_of_a_match_are_judged_as_the_rules_read(table: tuple[RuleSet, int], seed: int) -> None:

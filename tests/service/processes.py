@@ -16,7 +16,7 @@ import pytest
 
 FREE_PORTS = ("--grpc-port", "0", "--rest-port", "0", "--metrics-port", "0")
 THROW_AWAY = ("--embedded", "--throw-away", *FREE_PORTS)
-LONGEST = 30.0
+LONGEST = 120.0
 """Seconds after which a server that hangs is killed, so that its test fails."""
 
 

@@ -47,7 +47,7 @@ async def asked(app: Endless) -> AsyncIterator[asyncio.StreamReader]:
 async def test_a_client_that_reads_nothing_is_hung_up_on() -> None:
     """Where so much is unread that no more can be sent, the connection ends in time, and the application is told."""
     app = Endless()
-    async with asked(app) as reader, asyncio.timeout(30):
+    async with asked(app) as reader, asyncio.timeout(60):
         await app.gone.wait()
         assert not (await reader.read()).endswith(b"0\r\n\r\n")  # what was on its way; the answer has no end
 

@@ -41,7 +41,7 @@ async def over_grpc(server: Server, authority: Authority, client: Files | None =
     credentials = grpc.ssl_channel_credentials(authority.certificate.read_bytes(), files[1], files[0])
     address = f"localhost:{server.addresses.grpc[1]}"
     async with grpc.aio.secure_channel(address, credentials) as channel:
-        return len((await RuleSetServiceStub(channel).ListRuleSets(pb.ListRuleSetsRequest(), timeout=10)).rule_sets)
+        return len((await RuleSetServiceStub(channel).ListRuleSets(pb.ListRuleSetsRequest(), timeout=60)).rule_sets)
 
 
 async def over_rest(server: Server, authority: Authority, client: Files | None = None) -> int:
@@ -64,7 +64,7 @@ async def test_both_fronts_speak_tls(redis_url: str, authority: Authority) -> No
                 await http.get(f"http://localhost:{server.addresses.rest[1]}/v1/ruleSets")
         with pytest.raises(grpc.aio.AioRpcError):
             async with grpc.aio.insecure_channel(f"localhost:{server.addresses.grpc[1]}") as channel:
-                await RuleSetServiceStub(channel).ListRuleSets(pb.ListRuleSetsRequest(), timeout=10)
+                await RuleSetServiceStub(channel).ListRuleSets(pb.ListRuleSetsRequest(), timeout=60)
 
 
 async def test_mutual_tls_wants_a_clients_certificate(redis_url: str, authority: Authority, tmp_path: Path) -> None:
@@ -151,4 +151,4 @@ async def relay(target: str, context: ssl.SSLContext) -> AsyncIterator[int]:
     finally:
         server.close()
         if serving:
-            await asyncio.wait(serving, timeout=10)
+            await asyncio.wait(serving, timeout=60)

@@ -231,7 +231,7 @@ async def test_calls_are_drained_once_none_comes() -> None:
             await asyncio.sleep(0)
 
     calling = asyncio.create_task(call_on())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await calls.drain(20, 0.1)
     calling.cancel()
 

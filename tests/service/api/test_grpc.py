@@ -218,7 +218,7 @@ async def test_cancelled_stream_is_closed_at_once() -> None:
             await call.read()
             await table.watching.wait()
             call.cancel()
-            await asyncio.wait_for(table.closed.wait(), 5)
+            await asyncio.wait_for(table.closed.wait(), 60)
     assert [line["code"] for line in lines] == ["CANCELLED"]
 
 
@@ -245,7 +245,7 @@ async def test_stream_whose_reader_stands_still_is_closed_when_it_goes() -> None
             await asyncio.sleep(0.1)
         assert not table.closed.is_set()
         call.cancel()
-        await asyncio.wait_for(table.closed.wait(), 5)
+        await asyncio.wait_for(table.closed.wait(), 60)
 
 
 async def test_client_that_goes_while_it_is_written_to(caplog: pytest.LogCaptureFixture) -> None:
@@ -282,7 +282,7 @@ async def test_deadline_cancels_the_handler() -> None:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.Act(request, timeout=0.3)
         assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        await asyncio.wait_for(table.closed.wait(), 5)
+        await asyncio.wait_for(table.closed.wait(), 60)
 
 
 async def test_stopping_lets_calls_finish() -> None:
@@ -337,7 +337,7 @@ async def test_health_is_what_it_was_told() -> None:
         watch = stub.Watch(health_pb2.HealthCheckRequest(service=GAME_SERVICE.full_name))
         assert (await watch.read()).status == healthy
         await server.tell(healthy=False)
-        assert (await asyncio.wait_for(watch.read(), 5)).status == unhealthy
+        assert (await asyncio.wait_for(watch.read(), 60)).status == unhealthy
         assert await seen() == {unhealthy}
 
 
@@ -359,7 +359,7 @@ async def test_watches_of_health_do_not_hold_up_a_stop() -> None:
         watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
         assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
         await server.tell(healthy=False)
-        await asyncio.wait_for(server.stop(600), 30)
+        await asyncio.wait_for(server.stop(600), 60)
         assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
         assert await watch.read() is grpc.aio.EOF
 
@@ -402,7 +402,7 @@ async def test_second_server_cannot_share_the_port() -> None:
 async def test_a_stream_that_is_not_read_ends() -> None:
     """Where the client takes nothing the stream is closed in time; when it reads again it is told where it stands."""
     table = Table(flood=True)
-    async with serving(table, send_seconds=0.3) as (_, channel), asyncio.timeout(30):
+    async with serving(table, send_seconds=0.3) as (_, channel), asyncio.timeout(60):
         call = game_service_pb2_grpc.GameServiceStub(channel).Observe(game_service_pb2.ObserveRequest(name=NAME))
         await call.read()
         await table.closed.wait()

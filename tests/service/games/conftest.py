@@ -20,7 +20,9 @@ def clock() -> Clock:
 @pytest.fixture
 async def store(redis_url: str) -> AsyncIterator[BusyStore]:
     """A store in a namespace of the test's own, into whose commits a test can put what others do meanwhile."""
-    store = BusyStore(open_link(redis_url, Limits()), Options(namespace=f"test-{uuid4().hex}"))
+    store = BusyStore(
+        open_link(redis_url, Limits(connect_s=60.0, call_s=60.0)), Options(namespace=f"test-{uuid4().hex}")
+    )
     yield store
     await store.close()
 

@@ -162,7 +162,7 @@ async def watching(
     async with aclosing(watch) as items:
         while True:
             try:
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(60):
                     item = await anext(items)
             except StopAsyncIteration:
                 return

@@ -27,7 +27,7 @@ async def test_those_in_a_line_are_served_one_after_the_other() -> None:
 async def test_lines_for_different_things_do_not_wait_for_each_other() -> None:
     """Who waits for something else has his turn meanwhile."""
     lines = Lines()
-    async with lines.turn("tea"), asyncio.timeout(5), lines.turn("coffee"):
+    async with lines.turn("tea"), asyncio.timeout(60), lines.turn("coffee"):
         pass
 
 

@@ -32,7 +32,7 @@ async def asked(
     wait_s: float = 0,
 ) -> Polled:
     """One page. To wait for ever is to fail."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         return await poll(desk, game, token, after=after, epoch=epoch, mark=mark, size=size, wait_s=wait_s)
 
 

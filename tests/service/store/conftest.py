@@ -6,8 +6,11 @@ import pytest
 
 from service.embedded import EmbeddedRedis
 from service.store import FeedLimits, Options, Store
+from service.store.link import Limits
 
 Connect = Callable[..., Awaitable[Store]]
+PATIENT = Limits(connect_s=60.0, call_s=60.0)
+"""A machine that is busy with something else makes no call fail."""
 
 
 @pytest.fixture
@@ -16,7 +19,7 @@ async def connect(store_url: str) -> AsyncIterator[Connect]:
     stores: list[Store] = []
 
     async def another(options: Options | None = None) -> Store:
-        stores.append(await Store.connect(store_url, options))
+        stores.append(await Store.connect(store_url, options or Options(link=PATIENT)))
         return stores[-1]
 
     yield another

@@ -48,7 +48,7 @@ async def test_a_commit_that_no_replica_has_is_no_success(replicated: Servers) -
             await store.commit(table, batch_of(table), REQUEST)
         with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
             await store.load(first.game, REQUEST)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             try:
                 answer = await store.commit(table, batch_of(table), REQUEST)

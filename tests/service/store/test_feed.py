@@ -35,7 +35,7 @@ IDLE = FeedLoad(games=0, watches=0, lines=0, tasks=0)
 
 async def given(watch: Watch) -> Batch:
     """The next batch of a watch. One that never comes is a failure, not a test that hangs."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await anext(watch)
 
 
@@ -49,7 +49,7 @@ async def versions(watch: Watch, last: int) -> list[int]:
 
 async def idle(store: Store) -> None:
     """Wait until the feed holds nothing."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while store.feed.load != IDLE:  # noqa: ASYNC110 - the feed tells nobody that it is idle
             await asyncio.sleep(0.01)
 

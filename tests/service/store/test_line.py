@@ -44,7 +44,7 @@ class Node:
 
     async def hears(self, *commands: str) -> None:
         """These commands come next, in any order."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert {await self.heard.get() for _ in commands} == set(commands)
 
 

@@ -155,7 +155,7 @@ class Stream:
         await self.sent.put(message)
 
     async def next(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self.sent.get(), 5)
+        return await asyncio.wait_for(self.sent.get(), 60)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ async def test_a_message_is_sent_as_soon_as_it_is_there() -> None:
     await stream.more.put(BATCH)
     assert b"event: batch" in (await stream.next())["body"]
     stream.leave.set()
-    await asyncio.wait_for(task, 5)
+    await asyncio.wait_for(task, 60)
 
 
 @pytest.mark.usefixtures("quiet")
@@ -189,7 +189,7 @@ async def test_a_stream_that_has_nothing_to_tell_yet_is_open_all_the_same() -> N
     await stream.more.put(ApiError("FELL_BEHIND", "too slow"))
     assert b"event: error" in (await stream.next())["body"]
     assert await stream.next() == {"type": "http.response.body", "body": b""}
-    await asyncio.wait_for(task, 5)
+    await asyncio.wait_for(task, 60)
 
 
 @pytest.mark.parametrize("told", [0, 1])
@@ -208,7 +208,7 @@ async def test_a_client_that_goes_away_ends_its_stream_at_once(
     else:
         await asyncio.sleep(0)
     stream.leave.set()
-    await asyncio.wait_for(task, 5)
+    await asyncio.wait_for(task, 60)
     assert stream.closed.is_set()
 
 
