@@ -18,6 +18,7 @@ _NO_LIMITS: Final = tuple(
         "calls-per-second",
         "acts-per-second",
         "tables-per-minute",
+        "failures-per-minute",
         "streams-per-caller",
         "watchers-per-table",
     )
