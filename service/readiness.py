@@ -1,18 +1,18 @@
-"""Whether this server is fit to take calls: its store answers, and it is not about to stop."""
+"""Whether this server is fit to take calls: there are shards that take commits, and it is not about to stop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Never, Protocol
 
 import structlog
 
 from service.observability import metrics
-from service.store.errors import StoreUnavailable
+from service.store.keys import SHARDS
 
 __all__ = ["Readiness"]
 
 PULSE_SECONDS: Final = 1.0
-"""How often the store is asked for a sign of life."""
+"""How often the store is probed."""
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -24,14 +24,17 @@ class Tell(Protocol):
 
 
 class Readiness:
-    """Asked, it answers at once with what was found out last, at most about a second ago.
+    """Asked, it answers at once with what was found out last.
 
-    `ping` raises StoreUnavailable where the store does not answer; `tell` is told of every change.
+    `lost_shards` gives the shards that take no commit, with the reason of each. All of them lost: the server is unfit.
+    With some of them lost it is fit, for the tables of the others; see docs/decisions/ready-while-a-shard-is.md.
+    `tell` is told of every change.
     """
 
-    def __init__(self, ping: Callable[[], Awaitable[None]], tell: Tell) -> None:
-        self._ping, self._tell = ping, tell
+    def __init__(self, lost_shards: Callable[[], Awaitable[Mapping[int, str]]], tell: Tell) -> None:
+        self._lost_shards, self._tell = lost_shards, tell
         self._ready = self._draining = False
+        self._missed: set[int] = set()
 
     def __call__(self) -> bool:
         """Whether the server is fit to take calls."""
@@ -45,17 +48,27 @@ class Readiness:
 
     async def refresh(self) -> None:
         """Finds out now."""
-        try:
-            await self._ping()
-        except StoreUnavailable as error:
-            await self._change(ready=False, why=str(error))
+        lost = await self._lost_shards()
+        if len(lost) == SHARDS:
+            await self._change(ready=False, why=lost[0])
         else:
-            await self._change(ready=not self._draining, why="the store answers")
+            self._note(lost)
+            await self._change(ready=not self._draining, why="the store commits")
 
     async def drain(self) -> None:
         """The server is about to stop: it is unfit from now on, whatever the store does."""
         self._draining = True
         await self._change(ready=False, why="the server drains")
+
+    def _note(self, lost: Mapping[int, str]) -> None:
+        """Logs which shards are lost, where they are others than before."""
+        if self._missed == lost.keys():
+            return
+        self._missed = set(lost)
+        if lost:
+            _log.warning("shards_lost", shards=sorted(lost), why=next(iter(lost.values())))
+        else:
+            _log.info("shards_back")
 
     async def _change(self, *, ready: bool, why: str) -> None:
         if ready != self._ready:

@@ -23,7 +23,7 @@ import structlog
 
 from service.api.calls import Calls
 from service.api.door import Door, Limits
-from service.api.grpc import GrpcServer
+from service.api.grpc import Age, GrpcServer
 from service.api.handlers import build_calls
 from service.api.keys import ApiKeys, BadKeysError
 from service.api.rest import create_app
@@ -115,6 +115,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             max_request_bytes=settings.max_request_bytes,
             trusted_proxies=settings.trusted_proxies,
             send_seconds=settings.send_seconds,
+            connection_age=Age(settings.grpc_connection_age_seconds) if settings.grpc_connection_age_seconds else None,
             shared=shared,
         )
         with listening("gRPC", settings.grpc_host, settings.grpc_port):
@@ -123,7 +124,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             grpc_port = await grpc.start(settings.grpc_host, settings.grpc_port, tls)
         stack.push_async_callback(grpc.stop, 0)
 
-        ready = Readiness(store.ping, grpc.tell)
+        ready = Readiness(store.lost_shards, grpc.tell)
         await ready.refresh()
         pulse = _background(stack, "the pulse", ready.keep())
         rest = _rest(settings, calls, ready, tls, shared=shared)

@@ -80,8 +80,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="How many processes serve on the same ports, on Linux: one a core. One that ends is replaced.",
         ),
     ] = 1
+    worker_silence_seconds: Annotated[
+        int,
+        Meta(
+            ge=5,
+            le=3600,
+            description="How long one of several such processes may give no sign of life before it is killed and "
+            "replaced, in seconds.",
+        ),
+    ] = 30
     grpc_host: Annotated[str, Meta(min_length=1, description="The address that gRPC listens on.")] = "127.0.0.1"
     grpc_port: Annotated[int, Meta(ge=0, le=65535, description="The port of gRPC. 0: any free one.")] = 50051
+    grpc_connection_age_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=86_400,
+            description="How old a connection of gRPC gets, in seconds, a tenth more or less: then its client makes "
+            "another, which may lead to another server. 0: as old as it likes.",
+        ),
+    ] = 600.0
     rest_host: Annotated[str, Meta(min_length=1, description="The address that REST and the docs listen on.")] = (
         "127.0.0.1"
     )

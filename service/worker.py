@@ -1,14 +1,16 @@
 """One of several servers on the same ports: `python -m service.worker`, as `service.workers` starts it.
 
-It reads its settings, a line of JSON, from stdin; says `ready` on stdout once it takes calls; and drains at SIGTERM, or
-when stdin ends, which is when the process that started it is no more. Its exit status is that of a server.
+It reads its settings, a line of JSON, from stdin; says every second on stdout that it lives, and once that it takes
+calls; and drains at SIGTERM, or when stdin ends, which is when the process that started it is no more. Its exit status
+is that of a server.
 """
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
-from typing import Final
+from typing import Final, Never
 
 import msgspec
 import structlog
@@ -18,7 +20,12 @@ from service.observability import logs
 from service.server import StartError, running
 from service.settings import Settings
 
+__all__ = ["BEAT_SECONDS", "READY"]
+
 READY: Final = b"ready\n"
+_ALIVE: Final = b"alive\n"
+BEAT_SECONDS: Final = 1.0
+"""How often it says that it lives, in seconds."""
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -37,11 +44,11 @@ async def _serve(settings: Settings) -> int:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_reader(sys.stdin, stop.set)
+    os.set_blocking(sys.stdout.fileno(), False)  # whoever does not listen holds nothing up
+    beating = asyncio.create_task(_beat())
     try:
         async with running(settings, shared=True) as server:
-            with contextlib.suppress(BrokenPipeError):  # then stdin has ended, too
-                sys.stdout.buffer.write(READY)
-                sys.stdout.buffer.flush()
+            _say(READY)
             failing, stopping = asyncio.create_task(server.failure()), asyncio.create_task(stop.wait())
             await asyncio.wait([failing, stopping], return_when=asyncio.FIRST_COMPLETED)
             failed = failing.done()
@@ -54,6 +61,20 @@ async def _serve(settings: Settings) -> int:
     except StartError as error:
         _log.error("failed", why=str(error))
         return 1
+    finally:
+        beating.cancel()
+
+
+async def _beat() -> Never:
+    """Says that this process lives, for as long as its event loop goes round."""
+    while True:
+        _say(_ALIVE)
+        await asyncio.sleep(BEAT_SECONDS)
+
+
+def _say(line: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError, BlockingIOError):  # nobody listens any more, or for hours
+        os.write(sys.stdout.fileno(), line)
 
 
 if __name__ == "__main__":

@@ -104,6 +104,23 @@ def client(url: str) -> Iterator[redis.Redis | RedisCluster]:
         cluster.disconnect_connection_pools()  # type: ignore[no-untyped-call]  # its close() leaves them open
 
 
+def kill_master_of(url: str, key: str) -> str:
+    """Kill the node of a cluster that serves a key, and give its name; the others are to notice at once."""
+    with client(url) as commands:
+        if not isinstance(commands, RedisCluster):
+            raise TypeError(f"{url} is no cluster")
+        commands.config_set("cluster-node-timeout", 500, target_nodes=RedisCluster.ALL_NODES)
+        name = node_of(commands, key)
+    with client(f"redis://{name}") as node, contextlib.suppress(redis.ConnectionError):
+        node.shutdown(nosave=True)
+    return name
+
+
+def node_of(cluster: RedisCluster, key: str) -> str:
+    """The name of the master that serves a key."""
+    return str(cluster.get_node_from_key(key).name)  # type: ignore[no-untyped-call]
+
+
 def empty(url: str) -> None:
     """Delete all that a server or cluster holds."""
     with client(url) as commands:

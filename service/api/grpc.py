@@ -5,9 +5,10 @@ reason and a line in the log.
 """
 
 import asyncio
+import math
 from contextlib import aclosing
 from functools import partial
-from typing import Final, Never, TypeAlias
+from typing import Final, NamedTuple, Never, TypeAlias
 from urllib.parse import unquote
 
 import grpc
@@ -26,7 +27,7 @@ from service.api.health import Health
 from service.observability import calls as account
 from service.tls import Tls
 
-__all__ = ["GrpcServer"]
+__all__ = ["Age", "GrpcServer"]
 
 FRONT: Final = "grpc"
 """The front's name in logs and metrics."""
@@ -46,13 +47,25 @@ _OPTIONS: Final = (
 )
 
 
+class Age(NamedTuple):
+    """How old a connection gets. Its client is told then to make another, for all calls that it has not begun.
+
+    The age is in seconds, and one tenth more or less by chance, so that clients that came together do not come again
+    together. Calls under way may go on for `grace` seconds; what lasts longer, a stream, breaks off: UNAVAILABLE.
+    """
+
+    seconds: float
+    grace: float = 60.0
+    """Longer than any call but a stream takes: a `ListEvents` waits for half of it at most."""
+
+
 class GrpcServer:
     """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so.
 
     `trusted_proxies`: how many in front of it say truly for whom they speak. gRPC itself refuses a request of more than
     `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. `send_seconds`: a stream
     ends when the client has taken none of its messages for so long. With `shared` other processes may listen on its
-    port, too; else a port in use is an error.
+    port, too; else a port in use is an error. Connections are of no more than `connection_age` (None: any).
     """
 
     def __init__(
@@ -62,10 +75,11 @@ class GrpcServer:
         max_request_bytes: int = 65_536,
         trusted_proxies: int = 0,
         send_seconds: float = 30.0,
+        connection_age: Age | None = None,
         shared: bool = False,
     ) -> None:
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
-        self._server = grpc.aio.server(options=[*_OPTIONS, *options])
+        self._server = grpc.aio.server(options=[*_OPTIONS, *options, *_ages(connection_age)])
         names = [service.full_name for service in calls.services]
         for service in calls.services:
             methods = {
@@ -97,6 +111,16 @@ class GrpcServer:
         """Takes no new calls, and ends once those under way have; they are cancelled after the grace."""
         self._health.end()
         await self._server.stop(grace_seconds)
+
+
+def _ages(age: Age | None) -> list[tuple[str, int]]:
+    """gRPC's options for the age of connections."""
+    if age is None:
+        return []
+    return [
+        ("grpc.max_connection_age_ms", math.ceil(age.seconds * 1000)),
+        ("grpc.max_connection_age_grace_ms", math.ceil(age.grace * 1000)),
+    ]
 
 
 def _credentials(tls: Tls) -> grpc.ServerCredentials:

@@ -35,17 +35,32 @@ class Clock:
     def __init__(self, desk: Desk, interval_s: float) -> None:
         self._desk = desk
         self._interval_s = interval_s
+        self._busy: set[int] = set()
 
     async def keep(self) -> Never:
-        """Looks again and again; at once where more was due than one look takes."""
-        while True:
-            if not await self.look():
+        """Looks again and again, and at once where more was due than one look takes.
+
+        A shard that keeps it waiting holds up no other: a look that is late there would pass for an outage.
+        """
+        async with asyncio.TaskGroup() as looks:
+            while True:
+                for shard in set(range(SHARDS)) - self._busy:
+                    self._busy.add(shard)
+                    looks.create_task(self._work_off(shard))
                 # Servers that were started at the same time do not go on looking at the same time.
                 await asyncio.sleep(self._interval_s * random.uniform(0.75, 1.25))  # noqa: S311  no secret
 
     async def look(self) -> bool:
         """Looks at every shard and does what is due; tells whether there was more. What fails is tried again later."""
         return any(await asyncio.gather(*map(self._look_at, range(SHARDS))))
+
+    async def _work_off(self, shard: int) -> None:
+        """Looks at a shard until nothing is left that is due."""
+        try:
+            while await self._look_at(shard):
+                pass
+        finally:
+            self._busy.discard(shard)
 
     async def _look_at(self, shard: int) -> bool:
         now_ms = self._desk.now_ms()

@@ -8,7 +8,7 @@
     commit_conflicts, store_call()       what the store did             moved by `store`
     ready, loop_lag_seconds, describe()  what the server is             moved by the composition root
 
-With several workers each writes its values to a folder, and the process that keeps them adds them up (`of_workers`).
+With several workers each writes its values to a folder, and the process that keeps them adds them up (`shared`).
 
 Labels are names from the code or the protos, never a client's words: their number is bounded.
 """
@@ -17,7 +17,7 @@ import asyncio
 import platform
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Never
 from wsgiref.simple_server import WSGIServer
@@ -28,14 +28,10 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
-    Metric,
-    ProcessCollector,
     disable_created_metrics,
     start_http_server,
 )
 from prometheus_client.metrics import MetricWrapperBase
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
-from prometheus_client.registry import Collector
 
 from service.observability.traces import span
 
@@ -53,8 +49,6 @@ __all__ = [
     "every",
     "limited",
     "loop_lag_seconds",
-    "mark_dead",
-    "of_workers",
     "open_streams",
     "ready",
     "store_call",
@@ -121,7 +115,9 @@ _store_seconds: Final = Histogram(
 _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store that raised an error.", ("operation",))
 
 ready: Final = Gauge(
-    "rummyd_ready", "1 while the server takes new calls and its store answers, else 0.", multiprocess_mode="livemin"
+    "rummyd_ready",
+    "1 while the server takes new calls and its store commits, else 0.",
+    multiprocess_mode="livemin",
 )
 loop_lag_seconds: Final = Histogram(
     "rummyd_loop_lag_seconds", "How much later than asked for the event loop went on, twice a second.", buckets=_SECONDS
@@ -168,50 +164,6 @@ async def watch_loop() -> Never:
         wanted = loop.time() + 0.5
         await asyncio.sleep(0.5)
         loop_lag_seconds.observe(max(0.0, loop.time() - wanted))
-
-
-def of_workers(folder: str, pids: Callable[[], Mapping[int, int]]) -> CollectorRegistry:
-    """The metrics of several workers, added up: what they write to the folder, and what the system says of each.
-
-    `pids` gives the process id of each worker that lives, by its number.
-    """
-    registry = CollectorRegistry()
-    registry.register(_Values(folder))
-    registry.register(_Processes(pids))
-    registry.register(worker_restarts)
-    return registry
-
-
-def mark_dead(folder: str, pid: int) -> None:
-    """What a worker that has ended counted remains; what it held no longer does."""
-    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
-
-
-class _Values(Collector):
-    """What the workers have written, but for what only the process that keeps them counts: they have it at nought."""
-
-    def __init__(self, folder: str) -> None:
-        self._written = MultiProcessCollector(None, folder)  # type: ignore[no-untyped-call]
-
-    def collect(self) -> Iterable[Metric]:
-        own = {metric.name for metric in worker_restarts.collect()}
-        return [metric for metric in self._written.collect() if metric.name not in own]  # type: ignore[no-untyped-call]
-
-
-class _Processes(Collector):
-    """What the system says of processes (`process_cpu_seconds_total` …), each under its worker's number."""
-
-    def __init__(self, pids: Callable[[], Mapping[int, int]]) -> None:
-        self._pids = pids
-
-    def collect(self) -> Iterable[Metric]:
-        found: dict[str, Metric] = {}
-        for worker, pid in self._pids().items():
-            for metric in ProcessCollector(pid=lambda pid=pid: pid, registry=None).collect():  # type: ignore[misc]
-                all_ = found.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
-                for sample in metric.samples:
-                    all_.add_sample(sample.name, {"worker": str(worker)}, sample.value)
-        return found.values()
 
 
 class MetricsServer:

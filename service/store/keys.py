@@ -24,6 +24,7 @@
                                         expires
     rummyd:{s7}:pulse          string   the ms at which a server last looked what is due
     rummyd:{s7}:outages        zset     times in which none did, "<from>-<to>" in ms, the score the latter
+    rummyd:{s7}:probe          string   nothing: it is written to see whether the shard takes commits
     rummyd:{s7}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
 
 `rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
@@ -123,6 +124,10 @@ class Keys:
     def due(self, shard: int) -> DueKeys:
         """Where a shard keeps what falls due."""
         return DueKeys(self._key(shard, "due"), self._key(shard, "pulse"), self._key(shard, "outages"))
+
+    def probe(self, shard: int) -> str:
+        """Where a shard is written to, to see whether it takes commits."""
+        return self._key(shard, "probe")
 
     def _key(self, shard: int, rest: str) -> str:
         return f"{self._namespace}:{{s{shard}}}:{rest}"

@@ -200,6 +200,12 @@ class ClusterLink(Link):
         except FAULTS as error:
             raise StoreUnavailable(f"Redis: {error}") from error
 
+    async def close(self) -> None:
+        """Close all connections of the client, which by itself closes none while it is to learn the cluster anew."""
+        await super().close()
+        for nodes in ("nodes_cache", "startup_nodes"):
+            await self._cluster.nodes_manager.aclose(nodes)
+
     async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
         """Sends it. Whatever goes wrong that is no word of Redis's is a lost connection.
 

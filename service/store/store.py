@@ -38,6 +38,7 @@ from service.store.outcome import (
     Loaded,
     Request,
 )
+from service.store.probe import Probe
 from service.store.table import Batch, Phase, Table
 
 __all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
@@ -75,6 +76,7 @@ class Store:
         self._due = Due(link, keys)
         self._census = Census(link, keys)
         self._agreement = Agreement(link)
+        self._probe = Probe(link, keys)
         self._commit = link.client.register_script(COMMIT)
         self._confirm = link.client.register_script(CONFIRM)
 
@@ -93,9 +95,9 @@ class Store:
             raise
         return store
 
-    async def ping(self) -> None:
-        """Find out whether the server answers: raises StoreUnavailable where it does not."""
-        await self._link.call("ping", self._link.client.ping)
+    async def lost_shards(self) -> dict[int, str]:
+        """The shards, 0 to `SHARDS` - 1, that take no commit at the moment, each with the reason. Raises nothing."""
+        return await self._probe.lost()
 
     async def close(self) -> None:
         """End all watches, and close all connections."""
@@ -236,7 +238,7 @@ class Store:
 
     async def _check_server(self) -> None:
         """Refuse a server without sharded channels, which `commit.lua` needs. Valkey tells the Redis that it equals."""
-        info = cast(dict[str, object], await self._link.call("ping", lambda: self._link.client.info("server")))
+        info = cast(dict[str, object], await self._link.call("info", lambda: self._link.client.info("server")))
         version = str(info.get("redis_version", "0"))
         if int(version.partition(".")[0]) < 7:
             raise ServerTooOld(version)

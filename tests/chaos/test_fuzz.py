@@ -53,7 +53,7 @@ async def target(tmp_path: Path, redis: EmbeddedRedis) -> AsyncIterator[Rummyd]:
 
 
 def contents(url: str) -> dict[bytes, object]:
-    """Every key of the games with all that it holds, but for times to live and the clock's signs of life."""
+    """Every key of the games with all that it holds, but for times to live, signs of life and probes."""
     with servers.client(url) as client:
         commands: Any = client
         read = {
@@ -63,7 +63,7 @@ def contents(url: str) -> dict[bytes, object]:
             b"zset": lambda key: commands.zrange(key, 0, -1, withscores=True),
         }
         kinds = {key: commands.type(key) for key in commands.scan_iter()}
-        return {key: read[kind](key) for key, kind in kinds.items() if kind != b"string"}  # the clock's are strings
+        return {key: read[kind](key) for key, kind in kinds.items() if kind != b"string"}  # those are strings
 
 
 async def raw(port: int, data: bytes, answer_s: float = 5.0) -> bytes:

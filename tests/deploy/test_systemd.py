@@ -1,6 +1,7 @@
 """The unit for a host under systemd: deploy/rummyd.service."""
 
 import configparser
+import os
 import re
 import shutil
 import subprocess
@@ -53,3 +54,43 @@ def test_the_guide_takes_every_limit_off() -> None:
     (told,) = re.findall(r"^for limit in ([A-Z_ ]+); do echo RUMMYD_LIMIT_\$limit=0; done", guide, re.MULTILINE)
     names = {row.variable.removeprefix("RUMMYD_LIMIT_") for row in table() if row.variable.startswith("RUMMYD_LIMIT_")}
     assert set(told.split()) == names - {"BURST_SECONDS"}
+
+
+def test_an_upgrade_leaves_alone_what_runs(tmp_path: Path) -> None:
+    """The guide's upgrade of a host puts a release beside the one that runs, which stays as it is, and starts it."""
+    clone, drop_ins = tmp_path / "opt" / "rummyd", tmp_path / "etc" / "systemd" / "system"
+    released(clone)
+    guide = (ROOT / "docs" / "operations.md").read_text()
+    found = re.search(r"```sh\n(cd /opt/rummyd && sudo git fetch.*?)```", guide, re.DOTALL)
+    assert found
+    script = found[1].replace("sudo ", "").replace("RELEASE", "v2")
+    script = re.sub(r"/(opt|etc)/", rf"{tmp_path}/\1/", script)
+    programs, told = tmp_path / "bin", tmp_path / "told"
+    programs.mkdir()
+    for name in ("make", "systemctl"):
+        (programs / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {told}\n')
+        (programs / name).chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    subprocess.run(["/bin/sh", "-ec", script], check=True, capture_output=True, env={**os.environ, "PATH": path})
+    assert (clone / "release").read_text() == "v1"
+    assert (tmp_path / "opt" / "rummyd-v2" / "release").read_text() == "v2"
+    dropped = (drop_ins / "rummyd.service.d" / "release.conf").read_text().splitlines()
+    assert dropped == ["[Service]", "ExecStart=", f"ExecStart={tmp_path}/opt/rummyd-v2/.venv/bin/rummyd"]
+    assert told.read_text().splitlines() == [
+        f"make -C {tmp_path}/opt/rummyd-v2 install PYTHON=/usr/bin/python3",
+        "systemctl daemon-reload",
+        "systemctl restart rummyd",
+    ]
+
+
+def released(clone: Path) -> None:
+    """A clone with two releases, at the first of them."""
+    clone.mkdir(parents=True)
+    git = ["git", "-C", str(clone), "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for release in ("v1", "v2"):
+        (clone / "release").write_text(release)
+        subprocess.run([*git, "add", "release"], check=True)
+        subprocess.run([*git, "commit", "-qm", release], check=True)
+        subprocess.run([*git, "tag", release], check=True)
+    subprocess.run([*git, "checkout", "-q", "v1"], check=True)

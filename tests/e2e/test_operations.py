@@ -13,9 +13,11 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urljoin
 
+import grpc
 import httpx
 import pytest
 from rummy.v1 import game_service_pb2 as pb
+from rummy.v1.game_service_pb2_grpc import GameServiceStub
 
 from service.embedded import EmbeddedRedis
 from tests import servers
@@ -218,6 +220,49 @@ def test_a_server_may_open_as_many_files_as_the_system_lets_it(start: Start, red
     assert len(children) == (0 if workers == 1 else workers)
     for pid in (server.pid, *map(int, children)):
         assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (most, most)
+
+
+@fronts
+async def test_not_ready_where_nothing_can_be_stored(start: Start, embedded_redis: EmbeddedRedis, front: str) -> None:
+    """While Redis is full a server is not ready, says why, and shows tables; it is ready when there is room again."""
+    server = start(redis_url=embedded_redis.url)
+    async with client_of(server, front) as client:
+        name = (await client.create(game_of(2))).name
+        with servers.client(embedded_redis.url) as redis:
+            redis.config_set("maxmemory-policy", "noeviction")
+            redis.config_set("maxmemory", 1)
+            await becomes(f"{server.rest}/readyz", "not ready")
+            with pytest.raises(Failure) as caught:
+                await client.create(game_of(2))
+            assert caught.value.reason == "STORE_UNAVAILABLE"
+            assert (await client.get(name)).name == name
+            redis.config_set("maxmemory", 0)
+        await becomes(f"{server.rest}/readyz", '^.*"ready"')
+        await client.join(name)
+    (line,) = [entry for entry in map(json.loads, server.log()) if entry["event"] == "not_ready"][:1]
+    assert "maxmemory" in line["why"]
+
+
+async def test_not_ready_where_the_cluster_has_given_up(start: Start) -> None:
+    """When a master of a cluster dies, and the cluster serves nothing without it, a server is not ready."""
+    with servers.cluster() as url:
+        server = start(redis_url=url)
+        await becomes(f"{server.rest}/readyz", '^.*"ready"')
+        await asyncio.to_thread(servers.kill_master_of, url, "any")
+        await becomes(f"{server.rest}/readyz", "not ready")
+        async with client_of(server, "rest") as client:
+            with pytest.raises(Failure):
+                await client.create(game_of(2))
+
+
+async def test_connections_do_not_get_older_than_they_may(start: Start) -> None:
+    """A client of gRPC is told to leave a connection that is as old as the setting allows; its calls do not notice."""
+    server = start("--grpc-connection-age-seconds", "1")
+    async with asyncio.timeout(LONGEST_S), grpc.aio.insecure_channel(server.grpc) as channel:
+        stub = GameServiceStub(channel)
+        for _ in range(3):
+            await stub.ListGames(pb.ListGamesRequest())
+            await channel.wait_for_state_change(grpc.ChannelConnectivity.READY)
 
 
 async def test_the_docs_need_no_other_server(rummyd: Rummyd) -> None:

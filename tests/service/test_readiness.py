@@ -7,28 +7,29 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from service.readiness import Readiness
-from service.store.errors import StoreUnavailable
+from service.store.keys import SHARDS
+
+ALL = tuple(range(SHARDS))
 
 
 @dataclass
 class Around:
-    """A store that is there or not, and somebody who is told."""
+    """A store that has lost shards or not, and somebody who is told."""
 
-    there: bool = True
+    lost: tuple[int, ...] = ()
     told: list[bool] = field(default_factory=list)
 
-    async def ping(self) -> None:
-        if not self.there:
-            raise StoreUnavailable("Redis: connection refused")
+    async def lost_shards(self) -> dict[int, str]:
+        return dict.fromkeys(self.lost, "Redis: connection refused")
 
     async def tell(self, *, healthy: bool) -> None:
         self.told.append(healthy)
 
 
-async def test_not_ready_before_the_store_has_answered() -> None:
-    """At first a server is not ready; it is once its store has answered."""
+async def test_not_ready_before_the_store_was_probed() -> None:
+    """At first a server is not ready; it is once its store has been found to take commits."""
     around = Around()
-    ready = Readiness(around.ping, around.tell)
+    ready = Readiness(around.lost_shards, around.tell)
     assert not ready()
     await ready.refresh()
     assert ready()
@@ -38,10 +39,10 @@ async def test_not_ready_before_the_store_has_answered() -> None:
 async def test_changes_are_told_once() -> None:
     """Who listens hears of each change, and of nothing else; each is a line in the log."""
     around = Around()
-    ready = Readiness(around.ping, around.tell)
+    ready = Readiness(around.lost_shards, around.tell)
     with capture_logs() as lines:
-        for there in (True, True, False, False, True):
-            around.there = there
+        for lost in ((), (), ALL, ALL, ()):
+            around.lost = lost
             await ready.refresh()
     assert around.told == [True, False, True]
     assert [(line["event"], line["log_level"]) for line in lines] == [
@@ -51,10 +52,32 @@ async def test_changes_are_told_once() -> None:
     ]
 
 
+async def test_ready_while_any_shard_is() -> None:
+    """With some shards lost a server is ready for the tables of the others, and its log says once which are lost."""
+    around = Around()
+    ready = Readiness(around.lost_shards, around.tell)
+    with capture_logs() as lines:
+        for lost in ((3, 4), (3, 4), ALL[1:], ALL, (3,), ()):
+            around.lost = lost
+            await ready.refresh()
+            assert ready() == (lost != ALL)
+    assert around.told == [True, False, True]
+    told = [(line["event"], line["log_level"], line.get("shards")) for line in lines]
+    assert told == [
+        ("shards_lost", "warning", [3, 4]),
+        ("ready", "info", None),
+        ("shards_lost", "warning", list(ALL[1:])),
+        ("not_ready", "warning", None),
+        ("shards_lost", "warning", [3]),
+        ("ready", "info", None),
+        ("shards_back", "info", None),
+    ]
+
+
 async def test_drained_is_for_good() -> None:
     """Once it drains, a server is not ready any more, however well its store answers."""
     around = Around()
-    ready = Readiness(around.ping, around.tell)
+    ready = Readiness(around.lost_shards, around.tell)
     await ready.refresh()
     await ready.drain()
     await ready.refresh()
@@ -65,7 +88,7 @@ async def test_drained_is_for_good() -> None:
 async def test_a_fault_of_ours_is_not_taken_for_a_lost_store() -> None:
     """Any other exception than the store's is let through: it ends the server instead of being asked for again."""
 
-    async def broken() -> None:
+    async def broken() -> dict[int, str]:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -72,6 +72,23 @@ def test_a_worker_that_ends_is_replaced(redis_url: str) -> None:
     assert (ended["pid"], ended["status"]) == (before[0], -signal.SIGKILL)
 
 
+def test_a_worker_that_hangs_is_replaced(redis_url: str) -> None:
+    """When a worker stands still it is killed and replaced; the metrics count it, and the log tells of it."""
+    with server(*TWO, "--worker-silence-seconds", "10", RUMMYD_REDIS_URL=redis_url) as running:
+        before = children(running.process)
+        os.kill(before[0], signal.SIGSTOP)
+        wait_until_gone(before[:1])
+        deadline = time.monotonic() + LONGEST
+        while len(children(running.process)) < 2 or not sample(running, "rummyd_worker_restarts_total"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        status, errors = running.end()
+    assert status == 0
+    entries = [json.loads(line) for line in errors.splitlines()]
+    told = [entry["event"] for entry in entries if entry.get("pid") == before[0]]
+    assert told == ["worker_hangs", "worker_ended"]
+
+
 def test_workers_do_not_outlive_their_keeper(redis_url: str) -> None:
     """When the process that keeps them is killed they stop as if told to, and free the ports."""
     with server(*TWO, RUMMYD_REDIS_URL=redis_url) as running:

@@ -1,6 +1,7 @@
 """The clocks of several servers at one store: what is due is done once, by whichever of them lives."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from service.clock import Clock
 from service.games.desk import Desk
 from service.store import Batch, StoreUnavailable, Table, TurnLimit, TurnTimedOut
 from service.store.due import CLAIM_MS
+from service.store.keys import SHARDS
 from tests.service.games.tables import BusyStore, Match, playing
 from tests.service.games.tables import Clock as Time
 
@@ -91,6 +93,33 @@ async def test_a_clock_that_finds_more_than_it_takes_says_so(desk: Desk, clock: 
     assert looks > 1
     for match in matches:
         assert len(await time_outs(match)) == 1
+
+
+async def test_a_silent_shard_holds_up_no_other(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a look at one shard waits for its answer, the others are looked at as often as ever."""
+    look, answering, others_often, again = desk.store.look, asyncio.Event(), asyncio.Event(), asyncio.Event()
+    seen: Counter[int] = Counter()
+
+    async def one_silent(shard: int, *rest: int) -> object:
+        seen[shard] += 1
+        if all(seen[other] >= 5 for other in range(SHARDS) if other != 3):
+            others_often.set()
+        if shard == 3:
+            await answering.wait()
+            if seen[3] == 2:
+                again.set()
+        return await look(shard, *rest)
+
+    monkeypatch.setattr(desk.store, "look", one_silent)
+    keeping = asyncio.create_task(Clock(desk, 0.001).keep())
+    async with asyncio.timeout(60):
+        await others_often.wait()
+        assert seen[3] == 1
+        answering.set()
+        await again.wait()
+    assert not keeping.done()
+    keeping.cancel()
+    await asyncio.wait([keeping])
 
 
 async def test_it_goes_on_when_the_store_is_back(desk: Desk, clock: Time, monkeypatch: pytest.MonkeyPatch) -> None:

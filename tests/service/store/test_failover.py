@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from service.store import Answered, BadAddress, Committed, FeedLimits, Limits, Options, Request, Store, StoreUnavailable
+from service.store.keys import SHARDS
 from tests.replicated import Servers, cluster_of_six, sentinel_trio
 from tests.service.store.tables import batch_of, committed, created, following
 
@@ -57,6 +58,22 @@ async def test_a_commit_that_no_replica_has_is_no_success(replicated: Servers) -
                 await asyncio.sleep(0.05)
     assert answer == Answered(2, same_payload=True)
     await store.close()
+
+
+async def test_shards_whose_replicas_are_away_are_lost(replicated: Servers) -> None:
+    """Where commits wait for replicas, and none confirms, every shard is lost; where they do not wait, none is."""
+    waiting, not_waiting = [await Store.connect(replicated.url, options(replicas)) for replicas in (1, 0)]
+    assert await waiting.lost_shards() == {}
+    with replicated.severed():
+        lost = await waiting.lost_shards()
+        assert lost.keys() == set(range(SHARDS))
+        assert all("0 of 1 replicas" in reason for reason in lost.values())
+        assert await not_waiting.lost_shards() == {}
+    async with asyncio.timeout(20):
+        while await waiting.lost_shards():  # noqa: ASYNC110 - until the replicas are awake
+            await asyncio.sleep(0.05)
+    for store in (waiting, not_waiting):
+        await store.close()
 
 
 async def test_calls_and_watches_follow_the_new_master(replicated: Servers) -> None:
