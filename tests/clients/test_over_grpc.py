@@ -1,7 +1,8 @@
 """What the gRPC client makes of errors, beside a server of the test's own."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import grpc
 import pytest
@@ -36,15 +37,35 @@ class Refusing(GameServiceServicer):
 
 
 @asynccontextmanager
-async def beside(servicer: GameServiceServicer) -> AsyncIterator[GrpcApi]:
-    """A client of a server that does as the servicer says."""
+async def beside(servicer: GameServiceServicer, late_s: float = 0) -> AsyncIterator[GrpcApi]:
+    """A client of a server that does as the servicer says, and takes so long to be heard of."""
     server = grpc.aio.server()
     add_GameServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    async with GrpcApi(f"127.0.0.1:{port}") as api:
-        yield api
-    await server.stop(None)
+    relays: list[asyncio.Task[None]] = []
+
+    def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        relays.append(asyncio.create_task(_relay(port, late_s, reader, writer)))
+
+    async with await asyncio.start_server(relay, "127.0.0.1", 0) as network:
+        async with GrpcApi(f"127.0.0.1:{network.sockets[0].getsockname()[1]}") as api:
+            yield api
+        await server.stop(None)
+        await asyncio.gather(*relays)
+
+
+async def _relay(port: int, late_s: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(late_s)
+    up_reader, up_writer = await asyncio.open_connection("127.0.0.1", port)
+    await asyncio.gather(_pass_on(reader, up_writer), _pass_on(up_reader, writer))
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65536):
+            writer.write(data)
+    writer.close()
 
 
 @pytest.mark.parametrize(
@@ -65,3 +86,10 @@ async def test_what_a_proxy_made_up_is_worth_a_retry(
         with pytest.raises(CallError) as caught:
             await api.get_game(pb.GetGameRequest(name="games/any"))
     assert (caught.value.code, caught.value.reason, caught.value.worth_a_retry) == (seen, reason, again)
+
+
+async def test_a_server_may_be_far_away() -> None:
+    """A connection that takes longer to come about than a client waits between two attempts does come about."""
+    async with beside(Refusing(grpc.StatusCode.NOT_FOUND, "GAME_NOT_FOUND"), late_s=0.5) as api:  # type: ignore[abstract]
+        with pytest.raises(CallError, match="NOT_FOUND"):
+            await api.get_game(pb.GetGameRequest(name="games/any"))

@@ -6,8 +6,8 @@
         async with bob.observe(game.name) as stream:
             message = await stream.next()
 
-What REST says is read strictly: JSON that the protos do not describe fails the test. Every byte that came back is kept
-in `heard`, for those who look for secrets.
+What comes back is read strictly: what the protos do not describe, as JSON or as bytes, fails the test. All of it is
+kept in `heard`, for those who look for secrets.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from rummy.v1.game_pb2 import Game
 from rummy.v1.replay_pb2 import Replay
 from rummy.v1.rule_set_pb2 import RuleSet
 
-from tests.e2e.live import LONGEST_S, Rummyd
+from tests.e2e.live import LONGEST_S, Listening
 
 DOMAIN = "rummyd"
 Answer = TypeVar("Answer", bound=Message)
@@ -58,10 +58,16 @@ class Failure(Exception):
 
 
 class Heard(NamedTuple):
-    """Bytes that came back, and when (`time.monotonic`)."""
+    """Bytes that came back, whoever `token` made the caller.
 
-    at: float
+    Where they are a message it is `answer`, a `google.rpc.Status` for an error, and nothing is in them that is not in
+    it; `asked` is the request. Else they are headers and the like.
+    """
+
     data: bytes
+    token: str | None
+    asked: Message | None = None
+    answer: Message | None = None
 
 
 class LostError(Exception):
@@ -95,7 +101,7 @@ class Client(ABC):
 
     front: str
 
-    def __init__(self, server: Rummyd, token: str | None = None) -> None:
+    def __init__(self, server: Listening, token: str | None = None) -> None:
         self.server = server
         self.token = token
         self.heard: list[Heard] = []
@@ -223,9 +229,10 @@ class Client(ABC):
                     raise
             await asyncio.sleep(0.05)
 
-    def hear(self, data: bytes) -> None:
-        """Keeps what came back."""
-        self.heard.append(Heard(time.monotonic(), data))
+    def hear(self, data: bytes, token: str | None, asked: Message | None = None, answer: Message | None = None) -> None:
+        """Keeps what came back to who called with this token."""
+        if data:
+            self.heard.append(Heard(data, token, asked, answer))
 
     async def __aenter__(self) -> Self:
         return self
@@ -251,11 +258,11 @@ class GrpcClient(Client):
 
     front = "grpc"
 
-    def __init__(self, server: Rummyd, token: str | None = None, *, read_ahead: bool = True) -> None:
+    def __init__(self, server: Listening, token: str | None = None, *, read_ahead: bool = True) -> None:
         """Without `read_ahead` nothing is taken from the network before it is asked for."""
         super().__init__(server, token)
         # No pool shared with other channels, and a server that comes back is found again soon.
-        backoff = [(f"grpc.{which}_reconnect_backoff_ms", 100) for which in ("initial", "min", "max")]
+        backoff = [(f"grpc.{which}_reconnect_backoff_ms", 100) for which in ("initial", "max")]
         options = [("grpc.use_local_subchannel_pool", 1), *backoff]
         if not read_ahead:
             options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1)]
@@ -268,47 +275,57 @@ class GrpcClient(Client):
         call: grpc.aio.UnaryUnaryMultiCallable[Message, bytes] = self._channel.unary_unary(
             _path(request), request_serializer=type(request).SerializeToString
         )
+        token = self.token
         sent = call(request, metadata=self._metadata(), timeout=LONGEST_S)
         try:
             data = await sent
         except grpc.aio.AioRpcError as error:
-            raise self._failure(error) from error
-        self._hear_call(data, await sent.initial_metadata(), await sent.trailing_metadata())
-        return answer.FromString(data)
+            raise self._failure(error, token, request) from error
+        self._hear_metadata(token, await sent.initial_metadata(), await sent.trailing_metadata())
+        return self._read(data, answer, token, request)
 
     async def _observe(self, request: pb.ObserveRequest) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
         call: grpc.aio.UnaryStreamMultiCallable[Message, bytes] = self._channel.unary_stream(
             _path(request), request_serializer=type(request).SerializeToString
         )
+        token = self.token
         stream = call(request, metadata=self._metadata())
         try:
             async for data in stream:
-                self._hear_call(data)
-                yield pb.ObserveResponse.FromString(data), None
-            self._hear_call(b"", await stream.initial_metadata(), await stream.trailing_metadata())
+                yield self._read(data, pb.ObserveResponse, token, request), None
+            self._hear_metadata(token, await stream.initial_metadata(), await stream.trailing_metadata())
         except grpc.aio.AioRpcError as error:
-            raise self._failure(error) from error
+            raise self._failure(error, token, request) from error
         finally:
             stream.cancel()
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
         return (*self.headers.items(), *((("authorization", f"Bearer {self.token}"),) if self.token else ()))
 
-    def _failure(self, error: grpc.aio.AioRpcError) -> Exception:
-        self._hear_call((error.details() or "").encode(), error.initial_metadata(), error.trailing_metadata())
+    def _read(self, data: bytes, kind: type[Answer], token: str | None, asked: Message) -> Answer:
+        """The message of these bytes, in which nothing is that the protos do not describe."""
+        message = kind.FromString(data)
+        message.DiscardUnknownFields()
+        assert message.ByteSize() == len(data), f"more than a {kind.__name__}: {data!r}"
+        self.hear(data, token, asked, message)
+        return message
+
+    def _failure(self, error: grpc.aio.AioRpcError, token: str | None, asked: Message) -> Exception:
+        self._hear_metadata(token, error.initial_metadata(), error.trailing_metadata())
         details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
         if not isinstance(details, bytes):
             if error.code() is grpc.StatusCode.UNAVAILABLE:
                 return LostError(str(error))
             return AssertionError(f"an error without details: {error!r}")
-        status = status_pb2.Status.FromString(details)
+        status = self._read(details, status_pb2.Status, token, asked)
         assert (status.code, status.message) == (error.code().value[0], error.details())
         return failure_of(error.code().name, status.message, status.details)
 
-    def _hear_call(self, data: bytes, *metadata: Iterable[tuple[str, str | bytes]] | None) -> None:
-        pairs = [pair for part in metadata for pair in part or ()]
-        headers = [name.encode() + (value if isinstance(value, bytes) else value.encode()) for name, value in pairs]
-        self.hear(b"\n".join([data, *headers]))
+    def _hear_metadata(self, token: str | None, *metadata: Iterable[tuple[str, str | bytes]] | None) -> None:
+        """Hears all but the details of an error, which are read as what they are."""
+        pairs = [pair for part in metadata for pair in part or () if pair[0] != "grpc-status-details-bin"]
+        lines = [name.encode() + b": " + (text if isinstance(text, bytes) else text.encode()) for name, text in pairs]
+        self.hear(b"\n".join(lines), token)
 
 
 class RestClient(Client):
@@ -316,7 +333,7 @@ class RestClient(Client):
 
     front = "rest"
 
-    def __init__(self, server: Rummyd, token: str | None = None) -> None:
+    def __init__(self, server: Listening, token: str | None = None) -> None:
         super().__init__(server, token)
         self.last_event_id = ""
         """What the next stream resumes by, if anything: as a browser does."""
@@ -332,25 +349,25 @@ class RestClient(Client):
         await self._http.aclose()
 
     async def _call(self, request: Message, answer: type[Answer]) -> Answer:
+        token = self.token
         try:
             response = await self._http.send(self._request(request))
         except httpx.TransportError as error:
             raise LostError(repr(error)) from error
-        self._hear_call(response)
-        self.hear(response.content)
+        self._hear_headers(response, token)
         self.answers.append((answer.__name__ if response.status_code == 200 else "Error", response.content))
         if response.status_code != 200:
-            raise failure_in(response.content, response.status_code)
-        return json_format.Parse(response.content, answer())
+            raise self._failure(response.content, token, request, response.status_code)
+        return self._read(response.content, answer, token, request)
 
     async def _observe(self, request: pb.ObserveRequest) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
-        sent = self._request(request)
+        token, sent = self.token, self._request(request)
         if self.last_event_id:
             sent.headers["last-event-id"] = self.last_event_id
         try:
             response = await self._http.send(sent, stream=True)
             try:
-                async with aclosing(self._events(response)) as events:
+                async with aclosing(self._events(response, token, request)) as events:
                     async for event in events:
                         yield event
             finally:
@@ -358,32 +375,50 @@ class RestClient(Client):
         except httpx.TransportError as error:
             raise LostError(repr(error)) from error
 
-    async def _events(self, response: httpx.Response) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
-        self._hear_call(response)
+    async def _events(
+        self, response: httpx.Response, token: str | None, asked: Message
+    ) -> AsyncGenerator[tuple[pb.ObserveResponse, str | None]]:
+        self._hear_headers(response, token)
         if response.status_code == 204:
             return
         if response.status_code != 200:
-            raise failure_in(await response.aread(), response.status_code)
+            raise self._failure(await response.aread(), token, asked, response.status_code)
         assert response.headers["content-type"] == "text/event-stream"
-        buffer = b""
-        async for data in response.aiter_bytes():
-            self.hear(data)
-            *blocks, buffer = (buffer + data).split(b"\n\n")
-            for block in blocks:
-                event = dict(line.split(": ", 1) for line in block.decode().splitlines())
-                match event.get("event"):
-                    case None:
-                        assert event.keys() == {"retry"}
-                    case "end":
-                        return
-                    case "error":
-                        raise failure_in(event["data"].encode())
-                    case name:
-                        self.answers.append(("ObserveResponse", event["data"].encode()))
-                        message = json_format.Parse(event["data"], pb.ObserveResponse())
-                        assert message.WhichOneof("message") == name
-                        yield message, event.get("id")
+        async for block in _blocks(response):
+            head, _, data = block.partition(b"data: ")
+            self.hear(head, token)
+            event = dict(line.split(": ", 1) for line in block.decode().splitlines())
+            match event.get("event"):
+                case None:
+                    assert event.keys() == {"retry"}
+                case "end":
+                    assert data == b"{}"
+                    return
+                case "error":
+                    raise self._failure(data, token, asked)
+                case name:
+                    self.answers.append(("ObserveResponse", data))
+                    message = self._read(data, pb.ObserveResponse, token, asked)
+                    assert message.WhichOneof("message") == name
+                    yield message, event.get("id")
         raise LostError("the stream stopped without an end")
+
+    def _read(self, data: bytes, kind: type[Answer], token: str | None, asked: Message) -> Answer:
+        """The message of this JSON, in which nothing is that the protos do not describe."""
+        message = json_format.Parse(data, kind())
+        self.hear(data, token, asked, message)
+        return message
+
+    def _failure(self, body: bytes, token: str | None, asked: Message, http_status: int | None = None) -> Failure:
+        """The failure in the body of AIP-193, which must tell the same status as HTTP does."""
+        told = json.loads(body)
+        error = told["error"]
+        assert told.keys() == {"error"}
+        assert error.keys() == {"code", "status", "message", "details"}
+        assert http_status in (None, error["code"])
+        status = json_format.ParseDict({"message": error["message"], "details": error["details"]}, status_pb2.Status())
+        self.hear(body, token, asked, status)
+        return failure_of(error["status"], status.message, status.details)
 
     def _request(self, request: Message) -> httpx.Request:
         """The request that the annotations in the protos ask for, spelt out here once more."""
@@ -399,10 +434,19 @@ class RestClient(Client):
             return self._http.build_request(verb, path, params=values, json=body, headers=headers)
         return self._http.build_request(verb, path, json=values, headers=headers)
 
-    def _hear_call(self, response: httpx.Response) -> None:
+    def _hear_headers(self, response: httpx.Response, token: str | None) -> None:
         self.last_status = response.status_code
         self.last_retry_after = response.headers.get("retry-after", "")
-        self.hear(b"\n".join(name + b": " + value for name, value in response.headers.raw))
+        self.hear(b"\n".join(name + b": " + value for name, value in response.headers.raw), token)
+
+
+async def _blocks(response: httpx.Response) -> AsyncGenerator[bytes]:
+    """The blocks of a stream of events, as they come."""
+    buffer = b""
+    async for data in response.aiter_bytes():
+        *blocks, buffer = (buffer + data).split(b"\n\n")
+        for block in blocks:
+            yield block
 
 
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -452,11 +496,3 @@ def failure_of(code: str, text: str, details: Iterable[Any]) -> Failure:
         fields += [(violation.field, violation.reason) for violation in bad.field_violations]
     retry_s = retry.retry_delay.ToMilliseconds() / 1000
     return Failure(code, info.reason, text, dict(info.metadata), tuple(fields), retry_s)
-
-
-def failure_in(body: bytes, http_status: int | None = None) -> Failure:
-    """The failure in the body of AIP-193, which must tell the same status as HTTP does."""
-    error = json.loads(body)["error"]
-    assert http_status in (None, error["code"])
-    status = json_format.ParseDict({"details": error["details"]}, status_pb2.Status())
-    return failure_of(error["status"], error["message"], status.details)

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 UNLIMITED = {
     f"RUMMYD_LIMIT_{name}": "0"
@@ -33,6 +33,13 @@ UNLIMITED = {
 ROOT = Path(__file__).parents[2]
 LONGEST_S = 60.0
 """What hangs for so long, on a machine however busy, fails its test."""
+
+
+class Listening(Protocol):
+    """Where a server listens, of whatever make: `grpc` is HOST:PORT, `rest` a URL."""
+
+    grpc: str
+    rest: str
 
 
 class Rummyd:

@@ -1,8 +1,8 @@
 """Server streams as server-sent events, one a message.
 
-    id: EPOCH.VERSION        where the message has an id (`cursor`)
-    event: snapshot          the name of the field of its oneof that is set
-    data: {"snapshot": …}    the message as JSON
+    id: EPOCH.VERSION.MARK    where the message has an id (`cursor`)
+    event: snapshot           the name of the field of its oneof that is set
+    data: {"snapshot": …}     the message as JSON
 
 What fails before the first message is a plain HTTP error; what fails later is an event `error` with the same body. A
 stream that ends well ends with an event `end`. A client that resumed with `Last-Event-ID` when nothing was left to tell

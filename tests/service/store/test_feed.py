@@ -97,7 +97,7 @@ async def test_a_watch_that_has_a_newer_table_is_given_nothing_twice(store: Stor
 
 
 async def test_many_watch_over_one_subscription(store: Store, store_url: str) -> None:
-    """However many watch a game, it is subscribed to once, and when the last one leaves nothing is left."""
+    """A thousand who watch a game have one subscription to it, and when the last one leaves nothing is left."""
     table, other = await created(store), await created(store)
     await idle(store)
     channel = Keys("rummyd").of(table.game).feed
@@ -107,9 +107,9 @@ async def test_many_watch_over_one_subscription(store: Store, store_url: str) ->
             async with store.feed.watch(table.game, 0) as watch:
                 assert await versions(watch, last) == list(range(1, last + 1))
 
-        tasks = [group.create_task(watch_until(10)) for _ in range(50)]
+        tasks = [group.create_task(watch_until(10)) for _ in range(1000)]
         async with store.feed.watch(other.game):
-            while store.feed.load.watches < 51:  # noqa: ASYNC110 - nor how many watch
+            while store.feed.load.watches < 1001:  # noqa: ASYNC110 - nor how many watch
                 await asyncio.sleep(0)
             table = await advanced(store, table, 4)
             assert subscribers(store_url, channel) == 1
