@@ -29,7 +29,7 @@ LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 CASES ?= tests/cases
 ARGS ?=
 
-.PHONY: help install run demo test chaos soak mutants cases bench capacity load lint format proto tables monitoring baseline lock clean
+.PHONY: help install run demo test chaos soak mutants cases bench capacity measure load lint format proto tables monitoring baseline lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -63,6 +63,9 @@ bench: $(BENCHED) ## Measure the engine beside RLCard and OpenSpiel, in an envir
 
 capacity: $(DEV) ## Measure what acts, players and tables take, and write it into docs/operations.md (some two minutes)
 	@$(BIN)/python -m bench.load --capacity $(ARGS)
+
+measure: $(DEV) ## Measure a server under load: acts, what they cost, how long they and their news take (ARGS="--help")
+	@$(BIN)/python -m bench.load $(ARGS)
 
 load: $(LOADED) ## Forty players and watchers for half a minute, by Locust (ARGS="--users 200 --run-time 5m --host URL")
 	@$(LOAD)/bin/python -m load $(ARGS)

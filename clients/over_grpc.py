@@ -29,11 +29,14 @@ _OPTIONS: Final = (
 
 
 class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
-    """The `Api` at `HOST:PORT`, over one connection that comes back by itself. `api_key` is for creating tables."""
+    """The `Api` at `HOST:PORT`, over one connection that comes back by itself. `api_key` is for creating tables.
 
-    def __init__(self, address: str, api_key: str = "") -> None:
+    `channel` is one to use instead of a usual one, and is closed at the end.
+    """
+
+    def __init__(self, address: str, api_key: str = "", *, channel: grpc.aio.Channel | None = None) -> None:
         self._keyed = (("x-api-key", api_key),) if api_key else ()
-        self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
+        self._channel = channel or grpc.aio.insecure_channel(address, options=_OPTIONS)
         self._stub = GameServiceStub(self._channel)
 
     async def create_game(self, request: pb.CreateGameRequest) -> Game:

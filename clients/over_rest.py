@@ -30,11 +30,14 @@ _Answer = TypeVar("_Answer", bound=Message)
 
 
 class RestApi(AbstractAsyncContextManager["RestApi"]):
-    """The `Api` at `http://HOST:PORT`. `api_key` is for creating tables."""
+    """The `Api` at `http://HOST:PORT`. `api_key` is for creating tables.
 
-    def __init__(self, url: str, api_key: str = "") -> None:
+    `http` is a client of that URL to use instead of a usual one, and is closed at the end.
+    """
+
+    def __init__(self, url: str, api_key: str = "", *, http: httpx.AsyncClient | None = None) -> None:
         self._keyed = {"x-api-key": api_key} if api_key else {}
-        self._http = httpx.AsyncClient(base_url=url, timeout=_TIMEOUT_S, trust_env=False)
+        self._http = http or httpx.AsyncClient(base_url=url, timeout=_TIMEOUT_S, trust_env=False)
 
     async def create_game(self, request: pb.CreateGameRequest) -> Game:
         """Creates a table."""

@@ -4,23 +4,40 @@
 #   backup.sh DATA/appendonlydir TARGET redis-cli [-h HOST -p PORT --user …]
 #
 # Restored, TARGET is the appendonlydir of a Redis that has not been started yet. What is written meanwhile may be in it
-# or not; everything acknowledged before is. While it copies, Redis does not rewrite the file, which would move it away.
+# or not; everything that Redis has written before is. Nothing of Redis is changed. It ends with 0 where TARGET is whole,
+# else there is no TARGET.
+#
+# What the manifest names is the whole of the data at any moment, and is only ever appended to. A rewrite of the file ends
+# with another manifest, and removes what the old one named: then it is begun again.
 set -eu
 umask 077  # hands, seeds and tokens are in it
-source=$1 target=$2
-shift 2
 fail() { echo "backup: $*" >&2; exit 1; }
-[ -f "$source/appendonly.aof.manifest" ] || fail "$source holds no append-only file"
-[ ! -e "$target" ] || fail "$target is there already"
-
-setting=auto-aof-rewrite-percentage
-before=$("$@" --raw config get $setting | tail -n 1)
-"$@" config set $setting 0 > /dev/null
-trap '"$@" config set $setting "$before" > /dev/null' EXIT
-trap 'exit 1' INT TERM HUP
-while "$@" --raw info persistence | grep -qE '^aof_rewrite_(in_progress|scheduled):1'; do sleep 1; done
+[ $# -ge 3 ] || fail "usage: backup.sh DATA/appendonlydir TARGET redis-cli [-h HOST -p PORT --user …]"
+source=$1 target=$2 part=$2.part manifest=appendonly.aof.manifest
+shift 2
+[ -f "$source/$manifest" ] || fail "$source holds no append-only file"
+"$@" info persistence < /dev/null | grep -q '^aof_enabled:1' || fail "this Redis writes no append-only file, or does not answer"
 
 mkdir -p "$(dirname "$target")"
-cp -R "$source" "$target.part"
-mv "$target.part" "$target"
+mkdir "$part" || fail "$part is there already: of a backup that still runs, or that broke off: then remove it"
+trap 'rm -rf "$part"' EXIT
+trap 'exit 1' INT TERM HUP
+[ ! -e "$target" ] || fail "$target is there already"
+
+copied() {
+  cp "$source/$manifest" "$part/$manifest" || return
+  # "file NAME seq NUMBER type LETTER": h has been replaced, and may be gone already.
+  files=$(awk '$1 == "file" && $6 != "h" { print $2 }' "$part/$manifest")
+  [ -n "$files" ] || fail "$source/$manifest names no file"
+  for file in $files; do cp "$source/$file" "$part/$file" || return; done
+}
+tries=1
+until copied; do
+  ! cmp -s "$source/$manifest" "$part/$manifest" || fail "$source cannot be copied"
+  [ $tries -lt 10 ] || fail "Redis rewrites its file faster than it can be copied"
+  tries=$((tries + 1))
+  rm -f "$part"/*
+done
+mv "$part" "$target"
+trap - EXIT
 ls "$target"

@@ -3,6 +3,7 @@
     make load                                              40 users
     make load ARGS="--users 200 --run-time 5m"             whatever Locust takes
     make load ARGS="--host http://HOST:8080"               a server that runs already
+    make load ARGS="--host … --metrics URL --redis URL"    and what CPU it and its Redis take
     make load ARGS="--processes 2"                         several processes; --master and --worker: several machines
 
 It ends with 1 where more requests failed than --max-fail-ratio (0.01) allows, or nobody acted. Ctrl-C ends a run early:
@@ -15,9 +16,13 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from redis import RedisError
+
+from bench.load.meters import Meters
 from bench.load.server import Where, serving
 from clients.demo.rummyd import StartError
 from service.embedded import EmbeddedRedisError
@@ -32,6 +37,8 @@ def main(flags: Sequence[str] | None = None) -> int:
     """Runs Locust with these flags and the usual ones, and gives its exit status."""
     parser = argparse.ArgumentParser(prog="make load", description=__doc__, add_help=False, allow_abbrev=False)
     parser.add_argument("--host", "-H")
+    parser.add_argument("--metrics", default="")
+    parser.add_argument("--redis", default="")
     parser.add_argument("--worker", action="store_true")
     parser.add_argument("--report", default="load-report")
     asked, others = parser.parse_known_args(flags)
@@ -44,7 +51,7 @@ def main(flags: Sequence[str] | None = None) -> int:
     except TimeoutError:
         print(f"load: Locust did not end within {_END_S:.0f} s", file=sys.stderr)
         return 1
-    except (StartError, EmbeddedRedisError) as error:
+    except (StartError, EmbeddedRedisError, OSError, RedisError, ValueError) as error:
         print(f"load: {error}", file=sys.stderr)
         return 1
 
@@ -55,12 +62,25 @@ async def _run(asked: argparse.Namespace, others: Sequence[str]) -> int:
     folder = Path(asked.report)
     report = ("--html", str(folder / "report.html"), "--csv", str(folder / "load"))
     if asked.host:
-        status = await _locust(*_USUAL, *report, "--host", asked.host, *others)
+        status = await _measured(asked.metrics, asked.redis, *_USUAL, *report, "--host", asked.host, *others)
     else:
         async with serving(Where()) as server:
-            status = await _locust(*_USUAL, *report, "--host", server.rest, *others)
+            status = await _measured(server.metrics, server.redis, *_USUAL, *report, "--host", server.rest, *others)
     if (folder / "report.html").exists():
         print(f"load: the report is {folder / 'report.html'}", file=sys.stderr)
+    return status
+
+
+async def _measured(metrics: str, redis_url: str, *flags: str) -> int:
+    """Runs Locust, and tells of the CPU time that server and Redis took, as far as they can be asked."""
+    with closing(Meters(metrics, redis_url)) as meters:
+        before = await meters.read()
+        status = await _locust(*flags)
+        used = await meters.read() - before
+    if used.acts > 0:
+        took = {"server": used.server_s, "Redis": used.redis_s}
+        told = ", ".join(f"{who} {1e6 * seconds / used.acts:,.0f} µs" for who, seconds in took.items() if seconds > 0)
+        print(f"load: CPU an act, with all that was asked beside: {told} ({used.acts:,.0f} acts)", file=sys.stderr)
     return status
 
 

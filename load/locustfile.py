@@ -1,8 +1,7 @@
 """Who comes to a rummyd, for Locust: players, watchers, those who lose their connections, those who come and go.
 
 `make load` runs it on a server of its own; docs/operations.md tells more. An act's latency counts from the moment when
-its player had done thinking, over all tries: no player waits for another one's answer, but a slow server makes players
-act less often. `bench.load` has the figures that are corrected for that.
+its player had done thinking, over all tries.
 """
 
 import logging
@@ -11,6 +10,8 @@ import time
 from argparse import ArgumentParser
 from collections import deque
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import gevent
@@ -19,6 +20,8 @@ from locust.env import Environment
 from locust.runners import WorkerRunner
 
 from load import play
+from load.latencies import ACT, COMMIT, NEWS, requests, summary, tell
+from load.news import Due
 from load.rest import Refused, Rest
 from load.stream import Stream
 
@@ -28,12 +31,17 @@ STORM_STREAMS: Final = 10
 BOTS_AFTER_S: Final = 3.0
 """How long a player waits for others."""
 STEPS: Final = 4
-ACT: Final = "act, from due to answer"
 
 _log: Final = logging.getLogger(__name__)
 
 tables: deque[str] = deque(maxlen=200)
 """Tables at which players of this process have sat down of late: those that are watched."""
+
+
+@cache
+def due_of(environment: Environment) -> Due:
+    """The acts of this process, of which its streams tell."""
+    return Due(lambda seconds: tell(environment, NEWS, seconds, every_s=environment.parsed_options.think))
 
 
 @events.init_command_line_parser.add_listener
@@ -44,15 +52,23 @@ def _flags(parser: ArgumentParser) -> None:
 
 @events.quitting.add_listener
 def _judge(environment: Environment, **_: Any) -> None:
-    """The exit status: 1 where more failed than may, or nobody did anything. Of several processes the master tells."""
+    """Tells of latencies, and the exit status: 1 where more failed than may, or nobody did anything.
+
+    Of several processes the master does.
+    """
     if isinstance(environment.runner, WorkerRunner):
         return
-    total, most = environment.stats.total, environment.parsed_options.max_fail_ratio
-    faults = [] if total.num_requests else ["nothing was asked"]
-    if total.fail_ratio > most:
-        faults.append(f"{total.fail_ratio:.2%} of {total.num_requests} requests failed: more than {most:.2%}")
-    if Player in environment.user_classes and not environment.stats.get(ACT, "ACT").num_requests:
+    options = environment.parsed_options
+    for line in summary(Path(f"{options.csv_prefix}_latencies.json") if options.csv_prefix else None):
+        print(line)
+    (made, failed), most = requests(environment), options.max_fail_ratio
+    faults = [] if made else ["nothing was asked"]
+    if failed > most * made:
+        faults.append(f"{failed / made:.2%} of {made} requests failed: more than {most:.2%}")
+    if Player in environment.user_classes and not environment.stats.get(ACT[1], ACT[0]).num_requests:
         faults.append("nobody acted")
+    if gaps := environment.stats.get(COMMIT[1], COMMIT[0]).num_failures:
+        faults.append(f"{gaps} versions did not follow the one before")
     for fault in faults:
         _log.error(fault)
     environment.process_exit_code = int(bool(faults))
@@ -68,10 +84,11 @@ class Guest(FastHttpUser):
     def on_start(self) -> None:
         """Has the API at hand."""
         self.rest = Rest(self.client)
+        self.due = due_of(self.environment)
 
     def stream(self, table: str, token: str = "") -> Stream:
         """A stream of a table."""
-        return Stream(self.rest, self.environment, table, token)
+        return Stream(self.rest, self.environment, self.due, table, token)
 
 
 class Player(Guest):
@@ -100,21 +117,15 @@ class Player(Guest):
         """The acts of a turn. Where it is somebody else's after all, none."""
         view = play.look(self.rest, self.table, self.token)
         while view.get("turn") == self.seat and "options" in view:
-            due = time.monotonic() + random.uniform(0.5, 1.5) * self.environment.parsed_options.think
-            gevent.sleep(due - time.monotonic())
+            think = self.environment.parsed_options.think
+            since = time.monotonic() + random.uniform(0.5, 1.5) * think
+            gevent.sleep(since - time.monotonic())
             failed: Refused | None = None
             try:
-                view = play.act(self.rest, self.table, self.token, view)
+                view = play.act(self.rest, self.table, self.token, view, since=since, due=self.due)
             except Refused as refused:
                 failed = refused
-            self.environment.events.request.fire(
-                request_type="ACT",
-                name=ACT,
-                response_time=(time.monotonic() - due) * 1e3,
-                response_length=0,
-                exception=failed,
-                context={},
-            )
+            tell(self.environment, ACT, time.monotonic() - since, failed, every_s=think)
             if failed:
                 return
 

@@ -4,6 +4,7 @@ import random
 import uuid
 from typing import Final
 
+from load.news import Due
 from load.rest import Json, Refused, Rest
 
 __all__ = ["act", "bots", "leave", "look", "quick_join", "turn_of"]
@@ -59,21 +60,24 @@ def look(rest: Rest, table: str, token: str) -> Json:
     return view
 
 
-def act(rest: Rest, table: str, token: str, view: Json) -> Json:
-    """One act of the seat to move; gives the view that it sees then. Raises Refused.
+def act(rest: Rest, table: str, token: str, view: Json, *, since: float, due: Due) -> Json:
+    """One act of the seat to move, which was due at `since`; gives the view that it sees then. Raises Refused.
 
     Where the table has moved on meanwhile (somebody left) it looks again, and chooses again.
     """
     while "options" in view:
         action, version = _choice(rest, table, token, view), view["version"]
         body = {"actions": [action], "requestId": _new_id(), "expectedVersion": version}
+        due.sent(table, version + 1, since, token)
         try:
             answer: Json = rest.send("POST", f"/v1/{table}:act", body, token, expected=("VERSION_MISMATCH",))["view"]
         except Refused as refused:
+            due.lost(table, version + 1)
             if refused.reason != "VERSION_MISMATCH":
                 raise
             view = look(rest, table, token)
         else:
+            due.made(table, version + 1)
             return answer
     return view
 

@@ -1,7 +1,7 @@
 """The REST API for one user of Locust, as anybody's program would call it, with the retries that clients owe.
 
 rest.send("POST", f"/v1/{name}:act", body, token)    the answer, after as many tries as it takes
-rest.open(f"/v1/{name}:observe", headers)            a stream
+rest.open(f"/v1/{name}:observe", headers)            a stream, which is in no figures by itself
 
 Each try is a request in Locust's figures. One that is tried again counts as a failure there: a service that is well has
 none, or as few as its operator expects.
@@ -60,15 +60,12 @@ class Rest:
             gevent.sleep(wait_s)
             pause, waited = min(2 * pause, 2.0), waited + wait_s
 
-    def open(self, path: str, headers: Mapping[str, str], name: str) -> Any:
+    def open(self, path: str, headers: Mapping[str, str]) -> Any:
         """A stream, once its answer has begun: `.status_code`, `.stream`. Raises Refused."""
-        answer: Any
-        with self._session.get(path, name=name, headers=dict(headers), stream=True, catch_response=True) as answer:
-            if answer.status_code not in {200, 204}:
-                refused = _refusal(answer)
-                answer.failure(refused)
-                raise refused
-        return answer
+        answer: Any = self._session.get(path, headers=dict(headers), stream=True, catch_response=True)
+        if answer.status_code not in {200, 204}:
+            raise _refusal(answer)
+        return answer  # it is not entered, so that Locust counts nothing
 
     def _once(self, method: str, path: str, body: Json | None, token: str, expected: Collection[str]) -> Json:
         headers = {"authorization": f"Bearer {token}"} if token else {}

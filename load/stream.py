@@ -19,6 +19,8 @@ from gevent.queue import Queue
 from geventhttpclient.response import HTTPConnectionClosed
 from locust.env import Environment
 
+from load.latencies import COMMIT, RESUMED, STREAM, tell
+from load.news import Due
 from load.rest import Json, Refused, Rest
 
 __all__ = ["Stream"]
@@ -29,8 +31,8 @@ _BROKEN: Final = (HTTPConnectionClosed, OSError)
 class Stream:
     """Follows one table, as its seat with the token, or as a spectator."""
 
-    def __init__(self, rest: Rest, environment: Environment, table: str, token: str = "") -> None:
-        self._rest, self._environment = rest, environment
+    def __init__(self, rest: Rest, environment: Environment, due: Due, table: str, token: str = "") -> None:
+        self._rest, self._environment, self._due = rest, environment, due
         self._table, self._token = table, token
         self._last_id = ""
         self.version = 0
@@ -71,8 +73,14 @@ class Stream:
         headers = {"accept": "text/event-stream"}
         headers |= {"authorization": f"Bearer {self._token}"} if self._token else {}
         headers |= {"last-event-id": self._last_id} if self._last_id else {}
-        name = "observe, resumed" if self._last_id else "observe"
-        answer = self._rest.open(f"/v1/{self._table}:observe", headers, name)
+        kind, begun, failed = RESUMED if self._last_id else STREAM, time.monotonic(), None
+        try:
+            answer = self._rest.open(f"/v1/{self._table}:observe", headers)
+        except Refused as refused:
+            failed = refused
+            raise
+        finally:
+            tell(self._environment, kind, time.monotonic() - begun, failed)
         if answer.status_code == 204:
             return
         try:
@@ -85,26 +93,22 @@ class Stream:
                         raise Refused(error["status"], error["status"], error["message"])
                     case "snapshot" | "batch":
                         told: Json = json.loads(data)[event]
-                        self._check(event, told)
+                        if event == "batch":
+                            self._check(told, begun)
                         self._last_id, self.version = event_id, told["version"]
                         yield told
             raise HTTPConnectionClosed("the stream broke off")
         finally:
             answer.stream.release()
 
-    def _check(self, event: str, told: Json) -> None:
-        """Counts what was told: how long after its commit, and whether it is the version that follows."""
-        if event == "batch":
-            ago = time.time() - datetime.fromisoformat(told["commitTime"]).timestamp()
-            gap = None if told["version"] == self.version + 1 else f"version {told['version']} after {self.version}"
-            self._environment.events.request.fire(
-                request_type="EVENT",
-                name="commit to arrival",
-                response_time=max(0.0, ago) * 1e3,
-                response_length=0,
-                exception=None if gap is None else AssertionError(gap),
-                context={},
-            )
+    def _check(self, told: Json, begun: float) -> None:
+        """Counts what was told by a stream that was asked for at `begun`: how late, and whether it is what follows."""
+        at, version = time.monotonic(), told["version"]
+        gap = None if version == self.version + 1 else AssertionError(f"version {version} after {self.version}")
+        ago = time.time() - datetime.fromisoformat(told["commitTime"]).timestamp()
+        if gap or ago <= at - begun:  # else it is old, and has come as soon as it was asked for
+            tell(self._environment, COMMIT, ago, gap)
+        self._due.told(self._table, version, self._token, begun, at)
 
 
 def _events(stream: Any) -> Iterator[tuple[str, str, str]]:

@@ -253,6 +253,7 @@ def _send_traces(settings: Settings, stack: AsyncExitStack) -> None:
     tracer = OtelTracer(
         settings.traces_endpoint,
         share=settings.traces_share,
+        trust_parents=settings.traces_trust_parents,
         instance=settings.instance or platform.node(),
         release=version("rummyd"),
     )

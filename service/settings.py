@@ -234,6 +234,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     traces_share: Annotated[
         float, Meta(ge=0, le=1, description="The share of calls that are traced where the caller does not decide.")
     ] = 1.0
+    traces_trust_parents: Annotated[
+        bool,
+        Meta(
+            description="Whether a caller who has a trace (traceparent) decides what is traced, and his trace goes on. "
+            "Not for a server that the public calls."
+        ),
+    ] = False
     instance: Annotated[
         str, Meta(max_length=64, description="The name of this server in its log. Empty: the host's name.")
     ] = ""

@@ -55,6 +55,19 @@ def test_every_lock_is_installed_by_make() -> None:
     assert [lock for lock in LOCKS if f"-r {lock}" not in makefile or f"-o {lock}" not in makefile] == []
 
 
+def test_what_is_told_to_be_made_can_be() -> None:
+    """Each `make …` in the documents is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    told = {
+        (page.name, name)
+        for page in pages
+        for name in re.findall(r"(?:`|^ {4,}|&& )(?:sudo )?make ([a-z]+)", page.read_text(), re.MULTILINE)
+    }
+    assert len(told) > 20
+    assert [(page, name) for page, name in sorted(told) if name not in targets] == []
+
+
 def test_the_locks_agree() -> None:
     """What rummyd runs on is pinned to the same versions where it is tested."""
     assert pinned("requirements.lock").keys() <= pinned("requirements-dev.lock").keys()

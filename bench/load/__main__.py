@@ -4,28 +4,32 @@
     python -m bench.load --rate 200         200 acts a second on a schedule; latency counts from when an act was due
     python -m bench.load --capacity         `make capacity`: some runs, and their figures into docs/operations.md
 
-It starts a server of its own, or measures one that runs (`--server`), where it leaves its tables behind. Calls go over
-gRPC. All is bounded in time and number. It ends with 1 where a call failed, with 2 for a bad flag.
+    python -m bench.load --front rest       the same over REST, with server-sent events
+
+It starts a server of its own, or measures one that runs (`--server`), where it leaves its tables behind. All is bounded
+in time and number. It ends with 1 where a call failed, with 2 for a bad flag.
 """
 
 import argparse
 import asyncio
 import json
+import resource
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import grpc
 import uvloop
 from redis import RedisError
 from rich.console import Console
 
 from bench.load import capacity
+from bench.load.connection import FRONTS
 from bench.load.report import as_json, drawn
 from bench.load.run import Outcome, Plan, measure
 from bench.load.server import Where, serving
+from clients.api import CallError
 from clients.demo.rummyd import StartError
 from engine.presets import PRESETS
 from service.embedded import EmbeddedRedisError
@@ -42,7 +46,9 @@ def main(flags: Sequence[str] | None = None) -> int:
         parser.error("--tables, --acts and --workers are at least 1")
     if asked.server and (asked.workers > 1 or asked.capacity):
         parser.error("--workers and --capacity are for a server that is started here, and --server names another")
-    where = Where(asked.server, asked.metrics, asked.redis, asked.workers)
+    if asked.server and asked.front == "rest" and not asked.rest:
+        parser.error("--front rest is of a server that --rest names, where --server does")
+    where = Where(asked.server, asked.rest, asked.metrics, asked.redis, asked.workers)
     plan = Plan(
         tables=asked.tables,
         seats=asked.seats,
@@ -52,21 +58,25 @@ def main(flags: Sequence[str] | None = None) -> int:
         most=asked.acts,
         rate=asked.rate,
         connections=asked.connections,
+        front=asked.front,
     )
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # a connection takes one, here and in the server
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             outcomes = runner.run(_measured(where, capacity.PLANS if asked.capacity else [plan]))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except (StartError, EmbeddedRedisError, OSError, RedisError) as error:
+    except (StartError, EmbeddedRedisError, OSError, RedisError, CallError) as error:
         return _complain(str(error))
-    except grpc.aio.AioRpcError as error:
-        return _complain(f"{error.code().name}: {error.details()}")
     if asked.json:
         Path(asked.json).write_text(json.dumps([*map(as_json, outcomes)], indent=2) + "\n")
     failed = any(outcome.tally.errors for outcome in outcomes)
     if asked.capacity and not failed:
-        capacity.write(outcomes)
+        try:
+            capacity.write(outcomes)
+        except capacity.TooBusyError as error:
+            return _complain(f"{error}: nothing is written. The machine has too much else to do")
     return int(failed)
 
 
@@ -96,11 +106,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--tables", type=_count, default=plan.tables, metavar="N", help=f"tables at a time ({plan.tables})")
     add("--seats", type=int, choices=range(2, 9), default=plan.seats, metavar="2-8", help=f"at each ({plan.seats})")
     add("--preset", choices=tuple(PRESETS), default=plan.preset, help=f"what is played ({plan.preset})")
+    add("--front", choices=FRONTS, default=plan.front, help=f"how players speak to it ({plan.front})")
     add("--no-streams", action="store_true", help="nobody watches; else each seat does")
     add("--connections", type=_count, default=plan.connections, metavar="N", help=f"0: one a seat ({plan.connections})")
     add("--workers", type=_count, default=1, metavar="N", help="processes of the server that is started (1)")
     add("--redis", type=_single, default="", metavar="URL", help="its Redis, one server (default: one of its own)")
     add("--server", default="", metavar="HOST:PORT", help="a server that runs, by its gRPC port")
+    add("--rest", default="", metavar="URL", help="that server by its REST port, for --front rest")
     add("--metrics", default="", metavar="URL", help="that server's metrics, for what it uses")
     add("--json", default="", metavar="FILE", help="where to write it all as JSON, too")
     add("--capacity", action="store_true", help="the runs behind docs/operations.md, and their figures into it")

@@ -1,24 +1,26 @@
-"""The figures that docs/operations.md tells of capacity: three runs, each on a server of its own."""
+"""The figures that docs/operations.md tells of capacity: four runs, each on a server of its own."""
 
 import math
 import os
 import platform
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from bench.load.report import figures
 from bench.load.run import Outcome, Plan
 
-__all__ = ["PAGE", "PLANS", "write"]
+__all__ = ["PAGE", "PLANS", "TooBusyError", "write"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "operations.md"
 _PLACE: Final = re.compile(r"(?<=<!-- capacity: written by `make capacity` -->\n).*?(?=<!-- /capacity -->)", re.DOTALL)
 
-PLANS: Final = (Plan(streams=False), Plan(), Plan(tables=500, rate=250.0, seconds=20.0, connections=0))
+_PLAYERS: Final = Plan(tables=500, rate=250.0, seconds=20.0, connections=0)
+PLANS: Final = (Plan(streams=False), Plan(), _PLAYERS, replace(_PLAYERS, front="rest"))
 """As fast as it goes, without streams and with them; and a thousand players, each of whom acts every four seconds, and
-has a connection and a stream of its own."""
+has a connection and a stream of its own: over gRPC, and over REST."""
 
 _OF_PLAYERS: Final = (
     "acts",
@@ -39,13 +41,26 @@ _OF_PLAYERS: Final = (
 _OF_AN_ACT: Final = ("server, an act", "an act, in null calls", "Redis, an act", "Redis, commands", "Redis, a table")
 """The figures that are told of each."""
 
+_KEPT: Final = 0.95
+"""The share of a rate that has to be kept, for figures to be those of the rate."""
 _TIMES: Final = 100
 _FULL: Final = 0.7
 """How busy a core may be that still has room for a bad minute."""
 
 
+class TooBusyError(Exception):
+    """The players did not act as often as they should have: what was measured is the machine, and not the server."""
+
+
 def write(outcomes: Sequence[Outcome], page: Path = PAGE) -> None:
-    """Puts the figures of what came of the plans into the page. Raises ValueError where it has no place for them."""
+    """Puts the figures of what came of the plans into the page.
+
+    Raises TooBusyError where a plan's rate was not kept, and ValueError where the page has no place for them.
+    """
+    for outcome in outcomes:
+        plan, rate = outcome.plan, outcome.tally.acts / outcome.used.wall_s
+        if plan.rate and rate < _KEPT * plan.rate:
+            raise TooBusyError(f"over {plan.front} there were {rate:.0f} acts a second, not {plan.rate:.0f}")
     fresh = "".join(f"{line}\n" for line in _lines(*outcomes))
     text, places = _PLACE.subn(lambda _: fresh, page.read_text())
     if places != 1:
@@ -53,45 +68,60 @@ def write(outcomes: Sequence[Outcome], page: Path = PAGE) -> None:
     page.write_text(text)
 
 
-def _lines(alone: Outcome, watched: Outcome, players: Outcome) -> Iterator[str]:
+def _lines(alone: Outcome, watched: Outcome, *players: Outcome) -> Iterator[str]:
     cores, python = _cores(), platform.python_version()
     load = os.getloadavg()[0]
     yield f"Measured with Python {python} on {cores}, where the driver and other work ran, too: a load of {load:.0f}."
-    yield from ("", "| 1,000 active players | |", "|---|---|")
-    found = figures(players)
+    yield from ("", "| 1,000 active players | over gRPC | over REST, with server-sent events |", "|---|---|---|")
+    found = [figures(outcome) for outcome in players]
     for name in _OF_PLAYERS:
-        yield _row(name, *found[name])
-    for name, latency in (
-        ("act, from when it was due", players.tally.from_due),
-        ("act to observer", players.tally.to_observer),
+        yield _row(name, *(_told(*of_one[name]) for of_one in found))
+    for name, latencies in (
+        ("act, from when it was due", [outcome.tally.from_due for outcome in players]),
+        ("act to observer", [outcome.tally.to_observer for outcome in players]),
     ):
-        p50, p99 = latency.ms((50, 99))
-        yield f"| {name}: median, 99 % | {p50:.1f} ms, {p99:.1f} ms |"
+        yield _row(f"{name}: median, 99 %", *(_ms(*latency.ms((50, 99))) for latency in latencies))
     yield from _scaled(players)
     yield from ("", "| an act | nobody watches | a stream a seat |", "|---|---|---|")
-    left, right = figures(alone), figures(watched)
+    both = [figures(outcome) for outcome in (alone, watched)]
     for name in _OF_AN_ACT:
-        yield f"{_row(name, *left[name])} {_told(*right[name])} |"
-    full = [1e6 / both["server, an act"][0] for both in (left, right)]
-    yield f"| acts a second that a core can serve | {full[0]:,.0f} | {full[1]:,.0f} |"
+        yield _row(name, *(_told(*of_one[name]) for of_one in both))
+    yield _row("acts a second that a core can serve", *(f"{1e6 / of_one['server, an act'][0]:,.0f}" for of_one in both))
 
 
-def _scaled(players: Outcome) -> Iterator[str]:
+def _scaled(players: Sequence[Outcome]) -> Iterator[str]:
     """What a hundred times as many take, where it grows as they do."""
+    columns = [_taken(outcome) for outcome in players]
+    seats = players[0].plan.tables * players[0].plan.seats
+    yield from (
+        "",
+        f"| {_TIMES * seats:,} such players, reckoned from these | over gRPC | over REST |",
+        "|---|---|---|",
+    )
+    for name in columns[0]:
+        yield _row(name, *(column[name] for column in columns))
+
+
+def _taken(players: Outcome) -> dict[str, str]:
     found = {name: value for name, (value, _) in figures(players).items()}
     workers = math.ceil(_TIMES * found["server"] / 100 / _FULL)
     masters = math.ceil(_TIMES * found["Redis"] / 100 / _FULL)
-    few, seats = players.server_bytes.few, players.plan.tables * players.plan.seats
+    few = players.server_bytes.few
     memory = workers * few + _TIMES * (players.server_bytes.streams - few)
-    yield from ("", f"| {_TIMES * seats:,} such players, reckoned from these | |", "|---|---|")
-    yield f"| workers, each {100 * _FULL:.0f} % of a core busy | {workers} |"
-    yield f"| memory of all workers | {memory / 2**30:.1f} GiB |"
-    yield f"| Redis masters, each {100 * _FULL:.0f} % of a core busy | {masters} |"
-    yield f"| memory for their tables | {_TIMES * players.plan.tables * players.table_bytes / 2**30:.1f} GiB |"
+    return {
+        f"workers, each {100 * _FULL:.0f} % of a core busy": str(workers),
+        "memory of all workers": f"{memory / 2**30:.1f} GiB",
+        f"Redis masters, each {100 * _FULL:.0f} % of a core busy": str(masters),
+        "memory for their tables": f"{_TIMES * players.plan.tables * players.table_bytes / 2**30:.1f} GiB",
+    }
 
 
-def _row(name: str, value: float, unit: str) -> str:
-    return f"| {name} | {_told(value, unit)} |"
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _ms(median: float, p99: float) -> str:
+    return f"{median:.1f} ms, {p99:.1f} ms"
 
 
 def _told(value: float, unit: str) -> str:

@@ -14,7 +14,6 @@ from typing import Final
 import redis
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.load.tally import now
 from service.store.keys import Keys
 
 __all__ = ["Meters", "Reading"]
@@ -34,6 +33,8 @@ class Reading:
     """CPU time of the server, all its workers together."""
     server_bytes: float
     """Its resident memory."""
+    acts: float
+    """Acts that it accepted."""
     delivered: float
     """Event batches that it handed to watchers who waited for them."""
     delay_s: float
@@ -82,10 +83,11 @@ class Meters:
     def _read(self) -> Reading:
         server, store = self._server(), self._store()
         return Reading(
-            wall_s=now(),
+            wall_s=time.monotonic(),
             driver_s=time.process_time(),
             server_s=server.get("process_cpu_seconds_total", 0.0),
             server_bytes=server.get("process_resident_memory_bytes", 0.0),
+            acts=server.get("accepted", 0.0),
             delivered=server.get("rummyd_delivery_delay_seconds_count", 0.0),
             delay_s=server.get("rummyd_delivery_delay_seconds_sum", 0.0),
             lag_s=server.get("rummyd_loop_lag_seconds_sum", 0.0),
@@ -97,7 +99,7 @@ class Meters:
         )
 
     def _server(self) -> dict[str, float]:
-        """Each of the server's metrics, added up over its labels: with several workers over those, too."""
+        """Each of the server's metrics, added up over its labels, workers among them; and the acts that it accepted."""
         if not self._metrics:
             return {}
         with urllib.request.urlopen(self._metrics, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # who runs it says where
@@ -106,6 +108,8 @@ class Meters:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 found[sample.name] = found.get(sample.name, 0.0) + sample.value
+                if sample.name == "rummyd_acts_total" and sample.labels["outcome"] == "accepted":
+                    found["accepted"] = found.get("accepted", 0.0) + sample.value
         return found
 
     def _store(self) -> dict[str, float]:

@@ -98,7 +98,7 @@ def _latencies(outcome: Outcome) -> dict[str, tuple[int, list[float]]]:
 def _title(plan: Plan) -> str:
     pace = f"{plan.rate:g} acts a second" if plan.rate else "each as soon as it may"
     streams = "a stream a seat" if plan.streams else "no streams"
-    return f"{plan.tables} tables of {plan.seats}, {plan.preset}, {streams}; {pace}, {plan.seconds:g} s"
+    return f"{plan.tables} tables of {plan.seats}, {plan.preset}, {plan.front}, {streams}; {pace}, {plan.seconds:g} s"
 
 
 def _digits(value: float) -> int:

@@ -14,11 +14,13 @@ from typing import Final, NamedTuple, TypeVar
 from rummy.v1.game_pb2 import Game
 from rummy.v1.rule_set_pb2 import RuleSet
 
+from bench.load.connection import Connection, Front, connect
 from bench.load.meters import Meters, Reading
 from bench.load.pace import Pace, Work, closed, opened
 from bench.load.server import Server
-from bench.load.table import Connection, Table
-from bench.load.tally import Tally
+from bench.load.table import Table
+from bench.load.tally import Tally, now
+from clients.api import CallError
 
 __all__ = ["Filling", "Outcome", "Plan", "measure"]
 
@@ -45,6 +47,8 @@ class Plan:
     rate: float | None = None
     connections: int = 8
     """Over how many connections calls and streams go. 0: each seat has one of its own, as players have."""
+    front: Front = "grpc"
+    """Over REST a stream takes a further connection."""
 
     @property
     def pace(self) -> Pace:
@@ -82,11 +86,11 @@ class Outcome:
 
 
 async def measure(server: Server, plan: Plan) -> Outcome:
-    """Does it. Raises AioRpcError where no table can be sat at, and OSError where the metrics are not to be had."""
+    """Does it. Raises CallError where no table can be sat at, and OSError where the metrics are not to be had."""
     async with AsyncExitStack() as stack:
         meters = Meters(server.metrics, server.redis)
         stack.callback(meters.close)
-        connections = [Connection(server.grpc) for _ in range(plan.connections or plan.tables * plan.seats)]
+        connections = [connect(server, plan.front) for _ in range(plan.connections or plan.tables * plan.seats)]
         for connection in connections:
             stack.push_async_callback(connection.close)
         setup = Tally()
@@ -108,7 +112,7 @@ async def measure(server: Server, plan: Plan) -> Outcome:
 
 def _tables(connections: Sequence[Connection], plan: Plan, tally: Tally) -> list[Table]:
     """The places to play at, each seat with the next connection, round and round."""
-    turns = itertools.cycle(connections)
+    turns = itertools.cycle(connection.api for connection in connections)
     game = Game(seat_count=plan.seats, rule_set=RuleSet(preset=plan.preset))
     return [Table([next(turns) for _ in range(plan.seats)], game, tally) for _ in range(plan.tables)]
 
@@ -121,7 +125,7 @@ async def _fill(
     await _each(few, Table.sit_down)
     await closed([table.act for table in few], _WARM_S, _MOST_WARM)
     memory = [(await meters.read()).server_bytes]
-    await _each(connections, Connection.open)
+    await _each(connections, lambda connection: connection.null())
     memory.append((await meters.read()).server_bytes)
     await _each(others, Table.sit_down)
     await closed([table.act for table in others], _WARM_S, 2 * len(others))
@@ -158,6 +162,12 @@ async def _using(meters: Meters, work: Awaitable[object]) -> Reading:
 
 def _null(connection: Connection, tally: Tally) -> Work:
     async def null(due: float) -> None:
-        await connection.null(due, tally)
+        try:
+            await connection.null()
+        except CallError as error:
+            tally.errors[f"null call {error.code}"] += 1
+        else:
+            tally.nulls += 1
+            tally.null.add(now() - due)
 
     return null

@@ -18,6 +18,7 @@ _NO_LIMITS: Final = tuple(
         "calls-per-second",
         "acts-per-second",
         "tables-per-minute",
+        "failures-per-minute",
         "streams-per-caller",
         "watchers-per-table",
     )
@@ -31,6 +32,7 @@ class Where:
     """What is to be measured. Without `server` (`HOST:PORT`) one is started, on `redis` or on a Redis of its own."""
 
     server: str = ""
+    rest: str = ""
     metrics: str = ""
     redis: str = ""
     workers: int = 1
@@ -54,7 +56,7 @@ async def serving(where: Where) -> AsyncIterator[Server]:
     file, as that of `make run` does.
     """
     if where.server:
-        yield Server(where.server, "", where.metrics, where.redis)
+        yield Server(where.server, where.rest, where.metrics, where.redis)
         return
     with tempfile.TemporaryDirectory(prefix="rummyd-load-") as folder, EmbeddedRedis(Path(folder)) as store:
         url = where.redis or store.url

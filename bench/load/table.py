@@ -8,81 +8,48 @@ await table.act(due)         one act of the seat to move
 import asyncio
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from contextlib import aclosing
+from typing import Final
 
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.action_pb2 import Action
 from rummy.v1.game_pb2 import Game
-from rummy.v1.game_service_pb2_grpc import GameServiceStub
 from rummy.v1.view_pb2 import Options, View
 
 from bench.load.tally import Tally, now
+from clients.api import Api, CallError
 
-if TYPE_CHECKING:  # the stubs have it, the code does not
-    from rummy.v1.game_service_pb2_grpc import GameServiceAsyncStub
+__all__ = ["Table"]
 
-__all__ = ["Connection", "Table"]
-
-_TIMEOUT_S: Final = 30.0
-"""Longer than any call should take under load; what takes longer is an error."""
 _REMEMBERED: Final = 16
 """Versions whose sending is remembered until a stream tells of them."""
 
 
-class Connection:
-    """A connection of its own to a server, at `HOST:PORT`."""
-
-    def __init__(self, address: str) -> None:
-        self._channel = grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
-        self.stub: GameServiceAsyncStub = GameServiceStub(self._channel)
-        self._health = health_pb2_grpc.HealthStub(self._channel)
-
-    async def null(self, due: float, tally: Tally) -> None:
-        """The null baseline: the same way there and back, and nothing done."""
-        try:
-            await self._health.Check(health_pb2.HealthCheckRequest(), timeout=_TIMEOUT_S)
-        except grpc.aio.AioRpcError as error:
-            tally.errors[f"null call {error.code().name}"] += 1
-        else:
-            tally.nulls += 1
-            tally.null.add(now() - due)
-
-    async def open(self) -> None:
-        """Connects now, where a first call would. Waits until there is somebody."""
-        await self._channel.channel_ready()
-
-    async def close(self) -> None:
-        """Ends it, with all that goes on over it."""
-        await self._channel.close()
-
-
 class Table:
-    """One place for a match after the other. `connections` are those of its seats, `game` what CreateGame is asked for.
+    """One place for a match after the other. `apis` are those of its seats, `game` what CreateGame is asked for.
 
     What it does is counted in `tally`, which may be changed.
     """
 
-    def __init__(self, connections: Sequence[Connection], game: Game, tally: Tally) -> None:
+    def __init__(self, apis: Sequence[Api], game: Game, tally: Tally) -> None:
         self.tally = tally
         self.name = ""
-        self._connections, self._game = connections, game
-        self._tokens: list[tuple[tuple[str, str]]] = []
+        self._apis, self._game = apis, game
+        self._tokens: list[str] = []
         self._watched = False
         self._streams: list[asyncio.Task[None]] = []
         self._sent: dict[int, tuple[float, int]] = {}
         self._view, self._seat = View(), 0
 
     async def sit_down(self) -> None:
-        """Creates a table, takes its seats and, if the last one was watched, watches it, too. Raises AioRpcError."""
+        """Creates a table, takes its seats and, if the last one was watched, watches it, too. Raises CallError."""
         await self.leave()
         create = pb.CreateGameRequest(game=self._game, request_id=_id())
-        self.name, self._tokens = (await self._stub(0).CreateGame(create, timeout=_TIMEOUT_S)).name, []
+        self.name, self._tokens = (await self._apis[0].create_game(create)).name, []
         for seat in range(self._game.seat_count):
             join = pb.JoinGameRequest(name=self.name, display_name=f"Player {seat}", request_id=_id())
-            joined = await self._stub(seat).JoinGame(join, timeout=_TIMEOUT_S)
-            self._tokens.append((("authorization", f"Bearer {joined.token}"),))
+            joined = await self._apis[seat].join_game(join)
+            self._tokens.append(joined.token)
             self._saw(joined.game.view, seat)
         self.tally.tables += 1
         if self._watched:
@@ -113,8 +80,8 @@ class Table:
             if not self._view.HasField("turn"):
                 await self.sit_down()
             await self._act(self._view.turn, due)
-        except grpc.aio.AioRpcError as error:
-            self.tally.errors[f"act {error.code().name}"] += 1
+        except CallError as error:
+            self.tally.errors[f"act {error.code}"] += 1
             self._view = View()
 
     async def _act(self, seat: int, due: float) -> None:
@@ -125,7 +92,7 @@ class Table:
         version, sent = self._view.version + 1, now()
         self._sent[version] = sent, seat
         self._sent.pop(version - _REMEMBERED, None)
-        answer = await self._stub(seat).Act(request, metadata=self._tokens[seat], timeout=_TIMEOUT_S)
+        answer = await self._apis[seat].act(request, self._tokens[seat])
         answered = now()
         self.tally.acts += 1
         self.tally.from_due.add(answered - due)
@@ -134,7 +101,7 @@ class Table:
 
     async def _look(self, seat: int) -> None:
         request = pb.GetGameRequest(name=self.name)
-        game = await self._stub(seat).GetGame(request, metadata=self._tokens[seat], timeout=_TIMEOUT_S)
+        game = await self._apis[seat].get_game(request, self._tokens[seat])
         self._saw(game.view, seat)
 
     def _saw(self, view: View, seat: int) -> None:
@@ -142,22 +109,20 @@ class Table:
 
     async def _observe(self, seat: int, begun: asyncio.Event) -> None:
         """Follows the table as one of its seats."""
-        request = pb.ObserveRequest(name=self.name)
+        stream = self._apis[seat].observe(pb.ObserveRequest(name=self.name), self._tokens[seat])
         try:
-            async for message in self._stub(seat).Observe(request, metadata=self._tokens[seat]):
-                begun.set()
-                if message.HasField("batch"):
-                    self.tally.delivered += 1
-                    sent, actor = self._sent.get(message.batch.version, (0.0, seat))
-                    if actor != seat:
-                        self.tally.to_observer.add(now() - sent)
-        except grpc.aio.AioRpcError as error:
-            self.tally.errors[f"observe {error.code().name}"] += 1
+            async with aclosing(stream):
+                async for message in stream:
+                    begun.set()
+                    if message.HasField("batch"):
+                        self.tally.delivered += 1
+                        sent, actor = self._sent.get(message.batch.version, (0.0, seat))
+                        if actor != seat:
+                            self.tally.to_observer.add(now() - sent)
+        except CallError as error:
+            self.tally.errors[f"observe {error.code}"] += 1
         finally:
             begun.set()
-
-    def _stub(self, seat: int) -> "GameServiceAsyncStub":
-        return self._connections[seat].stub
 
 
 def _choice(options: Options | None) -> Action:

@@ -19,7 +19,7 @@ class CallSpan(Protocol):
     """The trace of one call."""
 
     trace_id: str
-    """32 hex digits."""
+    """32 hex digits: of the trace, or of the caller's own where this call is not traced."""
 
     def active(self) -> AbstractContextManager[object]:
         """Has spans meanwhile be parts of the call's."""
@@ -34,7 +34,7 @@ class Tracer(Protocol):
     """Writes traces down."""
 
     def begin(self, method: str, traceparent: str, values: Values) -> CallSpan:
-        """The trace of a call, below the caller's own that `traceparent` (W3C) names, or empty."""
+        """The trace of a call, below or linked to the caller's own, which `traceparent` (W3C) names, or empty."""
         ...
 
     def span(self, name: str) -> AbstractContextManager[object]:

@@ -11,28 +11,30 @@ pytest.importorskip("hdrh", reason="hdrhistogram has no wheel for this machine: 
 from rummy.v1.game_pb2 import Game
 
 from bench.load import __main__ as command
-from bench.load import capacity
+from bench.load import capacity, run
+from bench.load.connection import FRONTS, Front, connect
 from bench.load.pace import Pace, Work, closed, opened
 from bench.load.report import as_json, figures
 from bench.load.run import Outcome, Plan, measure
-from bench.load.server import Where, serving
-from bench.load.table import Connection, Table
+from bench.load.server import Server, Where, serving
+from bench.load.table import Table
 from bench.load.tally import Latency, Tally, now
 from tests.servers import free_ports
 
 SHORT = Plan(tables=4, seconds=0.4)
-PLANS = (SHORT, Plan(tables=4, seconds=0.4, streams=False), Plan(tables=4, seconds=1.0, rate=40.0, connections=0))
+PACED = Plan(tables=4, seconds=1.0, rate=40.0, connections=0)
+PLANS = (SHORT, Plan(tables=4, seconds=0.4, streams=False), PACED, replace(PACED, front="rest"))
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> Sequence[Outcome]:
-    """Three short runs, as many as those of `make capacity`, on one server."""
+    """Four short runs, as many as those of `make capacity`, on one server."""
 
-    async def run() -> Sequence[Outcome]:
+    async def measured() -> Sequence[Outcome]:
         async with serving(Where()) as server:
             return [await measure(server, plan) for plan in PLANS]
 
-    return asyncio.run(run())
+    return asyncio.run(measured())
 
 
 async def test_what_waits_for_a_busy_server_is_late_from_when_it_was_due() -> None:
@@ -102,12 +104,12 @@ def test_a_run_counts_every_act(outcomes: Sequence[Outcome]) -> None:
         assert not tally.errors
         assert tally.acts == tally.from_due.count == tally.from_send.count > 0
         assert tally.nulls == tally.null.count > 0
-    assert outcomes[2].tally.acts == 40
+    assert outcomes[2].tally.acts == outcomes[3].tally.acts == 40
 
 
 def test_the_news_of_an_act_is_timed_at_the_other_seat(outcomes: Sequence[Outcome]) -> None:
     """With streams each act of a table for two reaches the other seat, but for those on their way at the end."""
-    for outcome in (outcomes[0], outcomes[2]):
+    for outcome in (outcomes[0], *outcomes[2:]):
         assert outcome.tally.acts - SHORT.tables <= outcome.tally.to_observer.count <= outcome.tally.acts
     assert outcomes[1].tally.to_observer.count == outcomes[1].tally.delivered == 0
 
@@ -139,18 +141,28 @@ def test_the_figures_are_written_into_their_place(outcomes: Sequence[Outcome], t
     assert text.endswith("<!-- /capacity -->\nafter\n")
     assert "old" not in text
     assert "| acts a second that a core can serve |" in text
-    assert "| 100,000 such players, reckoned from these | |" in text
+    assert "| 1,000 active players | over gRPC | over REST, with server-sent events |" in text
+    assert "| 100,000 such players, reckoned from these | over gRPC | over REST |" in text
     page.write_text("no marks\n")
     with pytest.raises(ValueError, match="0 places"):
         capacity.write(many, page)
     assert "<!-- capacity: written by `make capacity` -->" in capacity.PAGE.read_text()
 
 
+def test_figures_of_a_pace_that_was_not_kept_are_not_written(outcomes: Sequence[Outcome], tmp_path: Path) -> None:
+    """Where players acted less often than they should have, it is said of which front, and the page stays as it is."""
+    page = tmp_path / "page.md"
+    slower = replace(outcomes[3], plan=replace(outcomes[3].plan, rate=1000.0))
+    with pytest.raises(capacity.TooBusyError, match="over rest there were"):
+        capacity.write([*outcomes[:3], slower], page)
+    assert not page.exists()
+
+
 async def test_a_match_that_is_over_is_followed_by_another() -> None:
     """A table plays match after match, each at a table of its own."""
     async with serving(Where()) as server:
-        connection, tally = Connection(server.grpc), Tally()
-        table = Table([connection] * 2, Game(seat_count=2), tally)
+        connection, tally = connect(server, "grpc"), Tally()
+        table = Table([connection.api] * 2, Game(seat_count=2), tally)
         await table.sit_down()
         first = table.name
         while table.name == first and tally.acts < 2000:
@@ -160,11 +172,13 @@ async def test_a_match_that_is_over_is_followed_by_another() -> None:
         await connection.close()
 
 
-async def test_what_fails_is_counted_by_its_code() -> None:
-    """Without a server an act is an error with its code, and no exception."""
-    connection, tally = Connection(f"127.0.0.1:{free_ports(1)[0]}"), Tally()
-    await Table([connection] * 2, Game(seat_count=2), tally).act(now())
-    await connection.null(now(), tally)
+@pytest.mark.parametrize("front", FRONTS)
+async def test_what_fails_is_counted_by_its_code(front: Front) -> None:
+    """Without a server an act is an error with its code, and so is a null call."""
+    nobody = f"127.0.0.1:{free_ports(1)[0]}"
+    connection, tally = connect(Server(nobody, f"http://{nobody}", "", ""), front), Tally()
+    await Table([connection.api] * 2, Game(seat_count=2), tally).act(now())
+    await run._null(connection, tally)(now())
     await connection.close()
     assert tally.errors == {"act UNAVAILABLE": 1, "null call UNAVAILABLE": 1}
     assert tally.acts == tally.nulls == 0
@@ -176,6 +190,7 @@ async def test_what_fails_is_counted_by_its_code() -> None:
         ["--rate", "0"],
         ["--rate", "inf"],
         ["--server", "h:1", "--workers", "2"],
+        ["--front", "rest", "--server", "h:1"],
         ["--redis", "redis+cluster://h"],
         ["--tables", "0"],
     ],

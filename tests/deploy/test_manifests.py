@@ -170,3 +170,63 @@ def test_services_lead_somewhere() -> None:
         if document["kind"] == "Service":
             ports = {port["targetPort"] for port in document["spec"]["ports"]}
             assert ports <= named[document["spec"]["selector"]["app.kubernetes.io/name"]], path
+
+
+def test_names_are_looked_up_alike() -> None:
+    """Whoever must look up names may do so wherever a cluster answers: no policy says which pods those are."""
+    rules = [
+        rule
+        for path, document in manifests()
+        if document["kind"] == "NetworkPolicy"
+        for rule in document["spec"].get("egress", [])
+        if any(port.get("port") == 53 for port in rule["ports"])
+    ]
+    assert len(rules) == 2
+    assert rules[0] == rules[1]
+    assert rules[0].keys() == {"ports"}
+    assert {(port["port"], port["protocol"]) for port in rules[0]["ports"]} == {
+        (53, "UDP"), (53, "TCP"), (5353, "UDP"), (5353, "TCP")
+    }  # fmt: skip
+
+
+def test_images_of_others_are_pinned_by_digest() -> None:
+    """What others have built is named by tag and digest; where a digest is not known, that is said beside it."""
+    compose = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text())
+    images = {service["image"] for service in compose["services"].values()}
+    annotations = dict[str, str]()
+    for _, document in manifests():
+        if document["kind"] in {"Deployment", "StatefulSet"}:
+            for one in document["spec"]["template"]["spec"]["containers"]:
+                images.add(one["image"])
+                annotations[one["image"]] = " ".join(document["metadata"]["annotations"].values())
+    own = {"rummyd", "rummyd:latest"}
+    loose = {image for image in images - own if not re.fullmatch(r"[^:@]+:[^:@]+@sha256:[0-9a-f]{64}", image)}
+    assert len(images) == 7
+    assert [image for image in loose if "CKV_K8S_43=" not in annotations.get(image, "")] == []
+    assert len({image for image in images if image.startswith("valkey/")}) == 1
+
+
+def test_each_redis_has_a_bound_and_throws_nothing_away() -> None:
+    """Wherever a Redis comes with it, its memory has a bound, at which it refuses and throws no match away."""
+    compose = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text())["services"]["redis"]["command"]
+    configuration = (K8S / "components" / "redis" / "redis.conf").read_text()
+    for text in (compose, configuration):
+        assert re.search(r"\bmaxmemory (\$\{REDIS_MAXMEMORY:-1gb\}|\d+mb)\s", text)
+        assert "maxmemory-policy noeviction" in text
+        assert "appendonly yes" in text
+
+
+def test_a_prometheus_that_looks_for_a_label_finds_it() -> None:
+    """What the monitoring component adds for a Prometheus has, in production, the label of its release."""
+    overlay = yaml.safe_load((K8S / "overlays" / "production" / "kustomization.yaml").read_text())
+    (patch,) = [patch for patch in overlay["patches"] if "ServiceMonitor" in patch["target"]["kind"]]
+    assert yaml.safe_load(patch["patch"])["metadata"]["labels"].keys() == {"release"}
+    added = {document["kind"] for _, document in manifests(K8S / "components" / "monitoring")}
+    for kind in added - {"Component", "NetworkPolicy"}:
+        assert re.fullmatch(patch["target"]["kind"], kind)
+
+
+def test_a_failover_takes_no_server_out() -> None:
+    """Servers are left out after longer than a failover takes: until then they say themselves what is the matter."""
+    probe = container()["readinessProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] >= 10

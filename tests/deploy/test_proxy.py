@@ -1,13 +1,14 @@
 """The proxy of the compose file: deploy/proxy/nginx.conf in a real nginx, in front of two real servers."""
 
 import asyncio
+import json
 import re
 import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, aclosing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, aclosing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -126,6 +127,40 @@ def test_nobody_chooses_his_address(nginx: str, tmp_path: Path, redis_url: str) 
                         pb.CreateGameRequest(game=game_of(2)), metadata=(("x-forwarded-for", claim),)
                     )
                 assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_a_crowd_watches_through_the_proxy(nginx: str, tmp_path: Path, pair: list[Rummyd]) -> None:
+    """Seven hundred streams of events are open at once through the proxy, and each is told what happens."""
+    with proxied(nginx, tmp_path, pair) as proxy:
+        async with RestApi(proxy.rest) as api, AsyncExitStack() as stack:
+            game = await api.create_game(pb.CreateGameRequest(game=game_of(2), request_id=new_id()))
+            async with asyncio.timeout(LONGEST_S):
+                streams = await asyncio.gather(*(_opened(proxy.rest, game.name, stack) for _ in range(700)))
+                await join(api, game.name, "Ada")
+                told = await asyncio.gather(*map(_next_batch, streams))
+    assert set(told) == {game.version + 1}
+
+
+async def _opened(rest: str, name: str, stack: AsyncExitStack) -> asyncio.StreamReader:
+    """A stream of this table, open until the stack's end, of which something has come."""
+    host, _, port = rest.removeprefix("http://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    stack.callback(writer.close)
+    writer.write(f"GET /v1/{name}:observe HTTP/1.1\r\nhost: {host}\r\naccept: text/event-stream\r\n\r\n".encode())
+    assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+    while await reader.readline() != b"event: snapshot\n":
+        assert not reader.at_eof(), "there is no stream"
+    return reader
+
+
+async def _next_batch(stream: asyncio.StreamReader) -> int:
+    """The version of the next batch that comes."""
+    while (line := await stream.readline()) != b"event: batch\n":
+        assert line, "the stream broke off"
+    while not (line := await stream.readline()).startswith(b"data: "):
+        assert line, "the stream broke off"
+    version: int = json.loads(line.removeprefix(b"data: "))["batch"]["version"]
+    return version
 
 
 async def _watch(api: Api, name: str, heard: list[int]) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from service.settings import Settings
+from service.settings import Settings, table
 from tests.conftest import Lacking
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +47,14 @@ def test_the_guide_puts_things_where_the_unit_looks() -> None:
     assert f"git clone REPOSITORY {folder} " in guide
     assert f"cd {folder} && sudo make install" in guide
     assert f"sudo tee {service['EnvironmentFile']}" in guide
+
+
+def test_the_guide_takes_every_limit_off() -> None:
+    """The guide's words for a server without limits name each that counts calls, tables, streams or failures."""
+    guide = (ROOT / "docs" / "operations.md").read_text()
+    (told,) = re.findall(r"^for limit in ([A-Z_ ]+); do echo RUMMYD_LIMIT_\$limit=0; done", guide, re.MULTILINE)
+    names = {row.variable.removeprefix("RUMMYD_LIMIT_") for row in table() if row.variable.startswith("RUMMYD_LIMIT_")}
+    assert set(told.split()) == names - {"BURST_SECONDS"}
 
 
 def test_an_upgrade_leaves_alone_what_runs(tmp_path: Path) -> None:

@@ -61,9 +61,9 @@ def spans_in(bodies: list[bytes]) -> list[Span]:
 
 
 def test_a_call_is_a_part_of_its_callers_trace(start: Start) -> None:
-    """A call's span is below the caller's, with its parts below it; neither it nor the log has a token."""
+    """A call's span is below that of a trusted caller, with its parts below it; neither it nor the log has a token."""
     with collector() as (endpoint, bodies):
-        server = start("--traces-endpoint", endpoint)
+        server = start("--traces-endpoint", endpoint, "--traces-trust-parents")
         with httpx.Client(base_url=server.rest) as http, grpc.insecure_channel(server.grpc) as channel:
             name = http.post("/v1/games", json={"seatCount": 2}, headers={"traceparent": traceparent("rest")}).json()[
                 "name"
@@ -89,10 +89,10 @@ def test_a_call_is_a_part_of_its_callers_trace(start: Start) -> None:
     assert not any(joined.token.encode() in sent for sent in (*bodies, *(line.encode() for line in server.log())))
 
 
-def test_the_caller_decides_what_is_traced(start: Start) -> None:
+def test_a_trusted_caller_decides_what_is_traced(start: Start) -> None:
     """A call whose caller does not record its trace is not recorded, and yet found in the log by the trace's id."""
     with collector() as (endpoint, bodies):
-        server = start("--traces-endpoint", endpoint, "--traces-share", "1")
+        server = start("--traces-endpoint", endpoint, "--traces-share", "1", "--traces-trust-parents")
         with httpx.Client(base_url=server.rest) as http:
             http.get("/v1/games", headers={"traceparent": traceparent("rest", sampled=False)})
             http.get("/v1/games")
@@ -101,6 +101,28 @@ def test_the_caller_decides_what_is_traced(start: Start) -> None:
     assert not call.parent_span_id
     lines = [json.loads(line) for line in server.log()]
     assert [line["trace_id"] for line in lines if line["event"] == "call"] == [TRACES["rest"], call.trace_id.hex()]
+
+
+@pytest.mark.parametrize("share", [0, 1])
+def test_whoever_calls_does_not_decide_what_is_traced(start: Start, share: int) -> None:
+    """By itself a server traces its share, whatever callers say of their traces; a call's own is linked to theirs."""
+    with collector() as (endpoint, bodies):
+        server = start("--traces-endpoint", endpoint, "--traces-share", str(share))
+        with httpx.Client(base_url=server.rest) as http, grpc.insecure_channel(server.grpc) as channel:
+            for sampled in (True, False):
+                http.get("/v1/games", headers={"traceparent": traceparent("rest", sampled=sampled)})
+                about = (("traceparent", traceparent("grpc", sampled=sampled)),)
+                GameServiceStub(channel).ListGames(pb.ListGamesRequest(), metadata=about)
+        assert server.stop() == 0
+    calls = [span for span in spans_in(bodies) if span.kind == Span.SPAN_KIND_SERVER]
+    assert len(calls) == 4 * share
+    assert not any(call.parent_span_id for call in calls)
+    assert {link.trace_id.hex() for call in calls for link in call.links} == (set(TRACES.values()) if share else set())
+    own = {call.trace_id.hex() for call in calls}
+    assert not own & set(TRACES.values())
+    lines = [json.loads(line) for line in server.log()]
+    told = {line["trace_id"] for line in lines if line["event"] == "call"}
+    assert told == (own if share else set(TRACES.values()))
 
 
 def test_what_the_server_is_to_blame_for_is_an_error(start: Start) -> None:

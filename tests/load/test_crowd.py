@@ -1,7 +1,9 @@
 """Locust's scenarios, run for some seconds where `make load` has made their environment."""
 
 import csv
+import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -18,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-load" / "bin" / "python"
 LONGEST_S = 180.0
 KINDS = ("act, from due to answer", "commit to arrival")
+LATENCIES = ("act, from due to answer", "act, from due to observer")
 
 pytestmark = pytest.mark.skipif(
     not PYTHON.exists(), reason="`make load` has not made .venv-load: the scenarios of Locust did not run"
@@ -70,6 +73,33 @@ def test_a_crowd_plays_and_watches_without_a_failure(tmp_path: Path) -> None:
     assert {name for name, row in figures(tmp_path).items() if row["Failure Count"] != "0"} == set()
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert "99.9%" in said
+    assert re.search(r"CPU an act, with all that was asked beside: server [\d,]+ µs, Redis [\d,]+ µs", said)
+
+
+def test_the_total_is_of_requests_alone(tmp_path: Path) -> None:
+    """Acts, news and streams have rows of their own, and the figures of all requests are those of calls."""
+    with crowd(tmp_path, "--users", "8", "--think", "0.2") as run:
+        wait_until_each_was_made(tmp_path, *KINDS, *LATENCIES, "observe")
+    assert run.returncode == 0, (tmp_path / "said").read_text()
+    found = figures(tmp_path)
+    calls = [int(row["Request Count"]) for row in found.values() if row["Type"] in {"GET", "POST"}]
+    assert int(found["Aggregated"]["Request Count"]) == sum(calls)
+    assert {row["Type"] for row in found.values()} == {"", "GET", "POST", "ACT", "NEWS", "EVENT", "STREAM"}
+
+
+@pytest.mark.parametrize("processes", [[], ["--processes", "2"]], ids=["one process", "two"])
+def test_latencies_are_kept_of_all_processes(tmp_path: Path, processes: list[str]) -> None:
+    """From when an act was due to its answer and to its observers there are percentiles, in a file and in words."""
+    with crowd(tmp_path, "--users", "8", "--think", "0.2", *processes) as run:
+        wait_until_each_was_made(tmp_path, *LATENCIES, times=20)
+    said = (tmp_path / "said").read_text()
+    assert run.returncode == 0, said
+    latencies = json.loads((tmp_path / "load_latencies.json").read_text())
+    assert latencies.keys() == set(LATENCIES)
+    for name, found in latencies.items():
+        assert found["count"] >= 20
+        assert 0 < found["p50"] <= found["p99"] <= found["p100"]
+        assert f"{name}: p50 " in said
 
 
 def test_a_crowd_outlives_the_end_of_its_server(tmp_path: Path, redis_url: str) -> None:
@@ -96,3 +126,22 @@ def test_failures_beyond_the_bound_are_told(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert "requests failed: more than 1.00%" in said
     assert "nobody acted" in said
+
+
+def test_those_that_would_have_come_meanwhile_count(tmp_path: Path) -> None:
+    """An act of ten seconds, of a player who thinks for two, counts for those of eight, six, four and two as well."""
+    written = tmp_path / "latencies.json"
+    program = f"""
+from pathlib import Path
+from locust.env import Environment
+from load.latencies import ACT, summary, tell
+here = Environment()
+tell(here, ACT, 10.0, every_s=2.0)
+summary(Path({str(written)!r}))
+print(here.stats.get(ACT[1], ACT[0]).num_requests, here.stats.total.num_requests)
+"""
+    done = subprocess.run([PYTHON, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "0"]
+    (found,) = json.loads(written.read_text()).values()
+    assert found["count"] == 5
+    assert (found["p50"], found["p100"]) == pytest.approx((6000, 10_000), rel=2e-3)
