@@ -28,6 +28,7 @@ LOCK = $(COMPILE) --extra embedded --extra client --extra otel pyproject.toml
 
 CASES ?= tests/cases
 ARGS ?=
+JOBS ?= 4
 
 .PHONY: help install run demo test chaos soak mutants cases bench capacity measure load lint format proto tables monitoring baseline lock clean
 
@@ -43,8 +44,8 @@ demo: $(PROJECT) ## Play a whole match over gRPC and REST, watched over both (GA
 	@exec $(BIN)/python -m clients.demo $(if $(GAME),--game $(GAME)) $(if $(SEATS),--seats $(SEATS)) \
 		$(if $(DEALS),--deals $(DEALS)) $(if $(KILL),--kill) $(ARGS)
 
-test: $(DEV) $(if $(CI),$(LOADED)) ## Run the tests (ARGS goes to pytest)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(DEV) $(if $(CI),$(LOADED)) ## Run the tests, in some processes at once, as they wait a lot (JOBS=0: in one; ARGS goes to pytest)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
 
 chaos: $(DEV) ## Kill servers and Redis under load, and write the figures into docs/operations.md (some ten minutes)
 	$(BIN)/python -m tests.chaos $(ARGS)

@@ -27,14 +27,20 @@ class Clauses:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note the clauses of a test that was really called, however it ended."""
+        """Have the report say which clauses its test holds: it may be counted by another process."""
         report = yield
-        if report.when == "call" and not report.skipped:
-            self._ran.update(str(mark.args[0]) for mark in item.iter_markers("clause"))
+        report.user_properties += [("clause", str(mark.args[0])) for mark in item.iter_markers("clause")]
         return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the clauses of a test that was really called, however it ended."""
+        if report.when == "call" and not report.skipped:
+            self._ran.update(str(value) for name, value in report.user_properties if name == "clause")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run of the whole suite that ran no test of some clause."""
+        if hasattr(session.config, "workerinput"):
+            return  # it runs a part of the tests for another process
         stopped = session.shouldstop or session.shouldfail
         if _is_whole(session.config) and not stopped:
             self._missing = [clause for clause in self._clauses if clause not in self._ran]

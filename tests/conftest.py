@@ -16,14 +16,15 @@ from tests.clauses import Clauses
 hypothesis.settings.register_profile("steady", hypothesis.settings.default, deadline=None)
 hypothesis.settings.load_profile("steady")
 
-ASKED_FOR_ALL = pytest.StashKey[bool]()
-LACKED = pytest.StashKey[dict[str, None]]()
+NOT_TO_BE_HAD = "not to be had here: "
+ON_EVERY_SERVER = ("store", "on every server")
 Lacking = Callable[[str], NoReturn]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Count the clauses that the tests hold; let Ctrl-C reach what they start, also where they are a background job."""
     config.pluginmanager.register(Clauses())
+    config.pluginmanager.register(Lacks())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # which every process started from here would inherit
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -43,8 +44,9 @@ def embedded_redis(tmp_path: Path) -> Iterator[EmbeddedRedis]:
 
 
 @pytest.fixture
-def store_url(any_server: str) -> str:
+def store_url(any_server: str, record_property: Callable[[str, object], None]) -> str:
     """The URL of an empty server. The test runs once on every one that can be had: see `tests/servers.py`."""
+    record_property(*ON_EVERY_SERVER)
     servers.empty(any_server)
     return any_server
 
@@ -57,12 +59,11 @@ def any_server(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def lacking(pytestconfig: pytest.Config) -> Lacking:
+def lacking() -> Lacking:
     """Leaves out the test that cannot run here for want of something, and has the run say so at its end."""
 
     def leave_out(what: str) -> NoReturn:
-        pytestconfig.stash.setdefault(LACKED, {})[what] = None
-        pytest.skip(what)
+        pytest.skip(NOT_TO_BE_HAD + what)
 
     return leave_out
 
@@ -70,16 +71,27 @@ def lacking(pytestconfig: pytest.Config) -> Lacking:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what asks for `store_url` on every server that can be had."""
     if "any_server" in metafunc.fixturenames:
-        metafunc.config.stash[ASKED_FOR_ALL] = True
         names = [name for name in servers.SERVERS if name not in servers.missing()]
         metafunc.parametrize("any_server", names, indirect=True, scope="session")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Nothing is left out silently: say what this run could not be held against."""
-    stash = terminalreporter.config.stash
-    lacking = [*(servers.missing().values() if stash.get(ASKED_FOR_ALL, False) else []), *stash.get(LACKED, {})]
-    if lacking:
-        terminalreporter.section(f"{len(lacking)} not to be had here", yellow=True)
-        for line in lacking:
-            terminalreporter.line(line, yellow=True)
+class Lacks:
+    """A plugin of pytest that notes what the tests could not be held against, in whichever process they ran."""
+
+    def __init__(self) -> None:
+        self._lacked: dict[str, None] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the servers that a test did not run on, and for want of what it was left out."""
+        if ON_EVERY_SERVER in map(tuple, report.user_properties):
+            self._lacked |= dict.fromkeys(servers.missing().values())
+        if report.skipped and isinstance(report.longrepr, tuple):
+            _, found, what = report.longrepr[2].partition(NOT_TO_BE_HAD)
+            self._lacked |= {what: None} if found else {}
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Nothing is left out silently: say what this run could not be held against."""
+        if self._lacked:
+            terminalreporter.section(f"{len(self._lacked)} not to be had here", yellow=True)
+            for line in self._lacked:
+                terminalreporter.line(line, yellow=True)
