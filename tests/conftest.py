@@ -29,6 +29,19 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test an id of its own: of several with one id only one would run where processes share the tests.
+
+    Those that Schemathesis makes of one function all have the function's.
+    """
+    for item in items:
+        if not item.nodeid.endswith(item.name):
+            item._id = item.id.parse(f"{item.nodeid}[{item.name.partition('[')[2]}")
+    if len({item.nodeid for item in items}) < len(items):
+        raise pytest.UsageError("several tests have the same id")
+
+
 @pytest.fixture(scope="session")
 def redis_url() -> Iterator[str]:
     """The URL of an embedded server, one for the whole run: its tests share it, so each makes games of its own."""
