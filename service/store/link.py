@@ -10,7 +10,7 @@ push, hands and all, to its debug log.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypedDict, TypeVar, cast
+from typing import Any, Final, TypedDict, TypeVar, cast
 
 import msgspec
 from redis.asyncio import BlockingConnectionPool, Connection, Redis, RedisCluster
@@ -205,6 +205,7 @@ class ClusterLink(Link):
 
     async def refresh(self) -> None:
         """Ask the cluster for its slots; all who want to know at the same time ask once."""
+        asyncio.get_running_loop().set_exception_handler(_close_dropped)
         if self._learning is None or self._learning.done():
             self._learning = asyncio.create_task(self._cluster.nodes_manager.initialize())
             self._learning.add_done_callback(_heard)
@@ -288,6 +289,19 @@ def _said(error: Exception) -> str:
         return type(error).__name__
     text = str(error).rpartition(" of pipeline caused error: ")[2]
     return text.partition(", with args")[0].partition("\n")[0][:200] or type(error).__name__
+
+
+def _close_dropped(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Closes the connections of a node that is not of the cluster any more, and which the client has let go of.
+
+    It closes those itself that no call uses then. Where a call had chosen the node before, and connects to it after,
+    nobody does, and redis-py has the loop's handler told, as of an error, when the node is forgotten.
+    """
+    node = context.get("client")
+    if isinstance(node, ClusterNode):
+        loop.create_task(node.disconnect()).add_done_callback(_heard)
+    else:
+        loop.default_exception_handler(context)
 
 
 def _heard(task: asyncio.Task[None]) -> None:

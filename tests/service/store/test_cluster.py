@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import gc
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from redis.asyncio.cluster import ClusterNode
 from redis.exceptions import ConnectionError as ConnectionLost
 
 from service.store import FeedLimits, Options, Store, StoreUnavailable
@@ -97,6 +99,27 @@ async def test_connections_that_are_closed_under_calls_are_lost_ones(store: Stor
         await cluster.nodes_manager.aclose()
         await asyncio.wait(playing, timeout=0.005)
     assert max(task.result() for task in playing) > 1
+
+
+@pytest.mark.filterwarnings("ignore:Unclosed ClusterNode:ResourceWarning")
+async def test_a_node_that_is_let_go_of_is_closed(
+    store: Store, cluster_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connections of a node that the client forgets are closed, and that is no error; an error remains one."""
+    await store._link.refresh()
+    host, _, port = cluster_url.rpartition("/")[2].partition(":")
+    node = ClusterNode(host, int(port))
+    await node.execute_command("PING")
+    (connection,) = node._connections
+    assert connection.is_connected
+    del node
+    gc.collect()
+    async with asyncio.timeout(60):
+        while connection.is_connected:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.01)
+    assert caplog.records == []
+    asyncio.get_running_loop().call_exception_handler({"message": "a task has failed"})
+    assert [record.message for record in caplog.records] == ["a task has failed"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("closed"), AttributeError("None"), TypeError("None")], ids=repr)
