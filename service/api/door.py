@@ -41,8 +41,8 @@ KEYED: Final = frozenset({"CreateGame", "QuickJoin"})
 
 SEATED: Final = frozenset(
     {
-        "GetGame", "AddBot", "ResumeSeat", "LeaveGame", "Rematch", "StartGame", "Act", "ListLegalActions", "GetReplay",
-        "Observe", "ListEvents",
+        "GetGame", "AddBot", "ResumeSeat", "LeaveGame", "Rematch", "StartGame", "Act", "ListLegalActions",
+        "SuggestAction", "GetReplay", "Observe", "ListEvents",
     }
 )  # fmt: skip
 """The methods that hold a token to the table's: no other proves one to be right."""

@@ -20,7 +20,7 @@ from service.api.convert.tables import game_to, view_to, wanted_from
 from service.api.door import Door
 from service.api.errors import Violation, bad_page_token, impossible, invalid
 from service.games import read, seats
-from service.games.act import act, list_legal, try_out
+from service.games.act import act, list_legal, suggest, try_out
 from service.games.create import create
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
@@ -56,6 +56,7 @@ def build_calls(desk: Desk, *, heartbeat_s: float, door: Door | None = None) -> 
                 "StartGame": games.start_game,
                 "Act": games.act,
                 "ListLegalActions": games.list_legal_actions,
+                "SuggestAction": games.suggest_action,
                 "GetReplay": games.get_replay,
                 "Observe": games.observe,
                 "ListEvents": games.list_events,
@@ -195,6 +196,11 @@ class GameHandlers:
             next_page_token=f"{legal.version}-{start + size}" if legal.more else "",
             version=legal.version,
         )
+
+    async def suggest_action(self, request: pb.SuggestActionRequest, caller: Caller) -> pb.SuggestActionResponse:
+        """Suggests an action."""
+        suggested = await suggest(self._desk, _game(request.name), caller.token)
+        return pb.SuggestActionResponse(action=action_to(suggested.action), version=suggested.version)
 
     async def get_replay(self, request: pb.GetReplayRequest, caller: Caller) -> Replay:
         """Gets the replay of a finished match."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.actions import Action
-from engine.errors import Refused
+from engine.errors import Reason, Refused
 from engine.events import Event
 from engine.legal import legal_actions
 from engine.replay import write_move
@@ -16,6 +16,7 @@ from service.games.change import Decision, change, load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason, game_over
 from service.games.play import go_on
+from service.games.players import bots_action
 from service.games.retries import seat_request
 from service.games.seats import come_back
 from service.games.seen import SeenTable, see, see_events
@@ -24,7 +25,7 @@ from service.observability import metrics
 from service.observability.calls import note
 from service.store.table import Phase, Table, TableEvent
 
-__all__ = ["Acted", "LegalActions", "act", "list_legal", "try_out"]
+__all__ = ["Acted", "LegalActions", "Suggested", "act", "list_legal", "suggest", "try_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,14 @@ class LegalActions:
     version: int
     actions: tuple[Action, ...]
     more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """An action for the seat to move, and the version that it was chosen for."""
+
+    version: int
+    action: Action
 
 
 async def act(
@@ -109,6 +118,20 @@ async def list_legal(
         return LegalActions(table.version, (), more=False)
     found = tuple(islice(legal_actions(table.match, seat), start, start + size + 1))
     return LegalActions(table.version, found[:size], more=len(found) > size)
+
+
+async def suggest(desk: Desk, game: str, token: str | None) -> Suggested:
+    """What a bot would do next in the place of the token's seat: it is told what the seat may know, no more (G3).
+
+    Raises TOKEN_REQUIRED, TOKEN_INVALID, GAME_NOT_STARTED, GAME_OVER, and Refused with NOT_YOUR_TURN.
+    """
+    table = await load(desk, game)
+    seat, match = _ready(table, token, None)
+    if table.phase is not Phase.PLAYING:
+        raise game_over(table)
+    if seat != match.turn:
+        raise Refused(Reason.NOT_YOUR_TURN, f"seat {match.turn} is to move", clause="B2")
+    return Suggested(table.version, bots_action(match))
 
 
 def _ready(table: Table, token: str | None, expected_version: int | None) -> tuple[int, State]:

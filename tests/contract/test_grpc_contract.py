@@ -95,6 +95,7 @@ def test_every_method_can_be_called_by_reflection_alone(generic: GenericClient) 
         {"draw": {}},
         {"take": {"count": 1}},
     ]
+    assert generic.call(GAMES, "SuggestAction", {"name": name}, tokens[0])["action"].keys() <= {"draw", "take"}
     for token in tokens:
         drawn = generic.call(GAMES, "Act", {"name": name, "actions": [{"draw": {}}]}, token)
         discard = {"discard": {"card": drawn["view"]["options"]["discard"][0]}}

@@ -186,6 +186,10 @@ class Client(ABC):
         )
         return await self.ask(request, pb.ActResponse)
 
+    async def suggestion(self, name: str) -> pb.SuggestActionResponse:
+        """SuggestAction."""
+        return await self.ask(pb.SuggestActionRequest(name=name), pb.SuggestActionResponse)
+
     async def legal(self, name: str, page_size: int = 0, page_token: str = "") -> pb.ListLegalActionsResponse:
         """ListLegalActions."""
         request = pb.ListLegalActionsRequest(name=name, page_size=page_size, page_token=page_token)
@@ -466,6 +470,7 @@ _PATHS = {
     "StartGame": ("POST", "/v1/NAME:start"),
     "Act": ("POST", "/v1/NAME:act"),
     "ListLegalActions": ("GET", "/v1/NAME:legalActions"),
+    "SuggestAction": ("GET", "/v1/NAME:suggestedAction"),
     "GetReplay": ("GET", "/v1/NAME/replay"),
     "Observe": ("GET", "/v1/NAME:observe"),
     "ListEvents": ("GET", "/v1/NAME/events"),

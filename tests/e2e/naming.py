@@ -17,7 +17,7 @@ CARD = re.compile(r"(?<![\w-])([A2-9TJQK][CDHS]|JK)(?![\w-])")
 Cards = Counter[str]
 Places = dict[str, Cards]
 """Cards by where in a message they are named: `options.lay_off.card`."""
-Dated = View | EventBatch | pb.ActResponse | pb.ListLegalActionsResponse
+Dated = View | EventBatch | pb.ActResponse | pb.ListLegalActionsResponse | pb.SuggestActionResponse
 """The messages that show a table at a version. With the replay, no others name cards, but for errors."""
 
 

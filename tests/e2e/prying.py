@@ -108,6 +108,7 @@ class Party:
             client.get(name),
             client.games(page_size=3),
             client.legal(name),
+            client.suggestion(name),
             *(client.act(name, actions, validate_only=True) for actions in attempts),
             client.act(name, [DRAW, DRAW]),
             client.get(name),

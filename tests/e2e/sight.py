@@ -109,7 +109,10 @@ class Sight:
             case EventBatch():
                 yield from self._told(part.events, part.version, viewer)
             case pb.ListLegalActionsResponse():
-                yield from beyond(part, self._legal(part, viewer))
+                yield from beyond(part, self._legal(part.version, viewer, len(part.actions)))
+            case pb.SuggestActionResponse():
+                alone = pb.ListLegalActionsResponse(actions=[part.action])
+                yield from beyond(alone, self._legal(part.version, viewer, 1))
             case pb.ActResponse():
                 yield from beyond(part.view, self._view(part.view.version, viewer))
                 if isinstance(heard.asked, pb.ActRequest) and heard.asked.validate_only:
@@ -153,11 +156,11 @@ class Sight:
         mine, pile = sum(named(asked).values(), Cards()), _texts(_pile(self.states[version]))
         return dict.fromkeys(LAYS, mine) | {"took_pile.cards": pile, "stock_renewed.up_card": pile + mine}
 
-    def _legal(self, listed: pb.ListLegalActionsResponse, viewer: int | None) -> Places:
-        """Legal are actions with cards of one's own hand, in one's own turn."""
-        state = self.states[listed.version]
+    def _legal(self, version: int, viewer: int | None, count: int) -> Places:
+        """Legal are actions with cards of one's own hand, in one's own turn; so many of them."""
+        state = self.states[version]
         mine = state.hands[viewer] if viewer is not None and viewer == state.turn else b""
-        return dict.fromkeys(LEGAL, _texts(mine * len(listed.actions)))
+        return dict.fromkeys(LEGAL, _texts(mine * count))
 
     def _open(self, version: int) -> Cards:
         """The cards that lie open on the table, or have been taken from it in this turn."""

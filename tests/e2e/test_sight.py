@@ -178,6 +178,9 @@ WAYS: dict[str, Callable[[Case], Heard]] = {
             version=case.game.version, actions=[Action(discard=Action.Discard(card=case.hidden))]
         )
     ),
+    "a suggestion to another": lambda case: case.heard(
+        pb.SuggestActionResponse(version=case.game.version, action=Action(discard=Action.Discard(card=case.hidden)))
+    ),
     "a dry run that draws": lambda case: case.heard(
         pb.ActResponse(
             version=case.game.version,

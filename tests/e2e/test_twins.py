@@ -115,6 +115,7 @@ def questions(name: str, state: State, seat: int, chance: random.Random) -> Iter
     """What somebody may ask who wants to know more than he should: sensible things and others."""
     yield pb.GetGameRequest(name=name)
     yield pb.ListLegalActionsRequest(name=name)
+    yield pb.SuggestActionRequest(name=name)
     yield pb.GetReplayRequest(name=name)
     yield pb.ListEventsRequest(name=name)
     yield pb.ListEventsRequest(name=name, after=1)

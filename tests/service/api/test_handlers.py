@@ -506,6 +506,7 @@ async def test_whoever_asks_about_a_table_is_logged(api: Api) -> None:
         (pb.ListEventsRequest(name=name), token, 0),
         (pb.ListEventsRequest(name=name, after=1), None, None),
         (pb.ListLegalActionsRequest(name=name), token, 0),
+        (pb.SuggestActionRequest(name=name), token, 0),
         (pb.ActRequest(name=name, actions=[DRAW]), token, 0),
         (pb.ActRequest(name=name, actions=[DRAW], validate_only=True), token, 0),
         (pb.ResumeSeatRequest(name=name), token, 0),
@@ -560,6 +561,7 @@ async def test_a_poller_is_no_slow_call(api: Api) -> None:
         pb.StartGameRequest(name="games/nowhere"),
         pb.ActRequest(name="games/nowhere", actions=[DRAW]),
         pb.ListLegalActionsRequest(name="games/nowhere"),
+        pb.SuggestActionRequest(name="games/nowhere"),
     ],
     ids=lambda request: type(request).__name__,
 )

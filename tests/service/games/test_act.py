@@ -11,9 +11,10 @@ from engine.events import DealEnded, DealStarted, Discarded, Drew, HandVoided, L
 from engine.legal import legal_actions
 from engine.notation import read_cards
 from engine.view import view
-from service.games.act import Acted, LegalActions, act, list_legal, try_out
+from service.games.act import Acted, LegalActions, act, list_legal, suggest, try_out
 from service.games.desk import Desk
 from service.games.errors import GameReason
+from service.games.players import bots_action
 from service.games.seats import leave
 from service.observability import metrics
 from service.store import Phase
@@ -223,6 +224,30 @@ async def test_a_spectator_does_not_play(desk: Desk) -> None:
     ):
         with refused(GameReason.TOKEN_REQUIRED):
             await call
+
+
+async def test_a_bots_way_is_suggested_to_the_seat_to_move(desk: Desk) -> None:
+    """A player who follows what is suggested plays a whole match as bots do; nobody else is told anything."""
+    match = await playing(desk, 2, round_limit=2)
+    with refused(GameReason.TOKEN_REQUIRED):
+        await suggest(desk, match.game, None)
+    while (await match.table()).phase is Phase.PLAYING:
+        state = await match.state()
+        suggested = await suggest(desk, match.game, match.tokens[state.turn])
+        assert suggested.action == bots_action(state)
+        with pytest.raises(Refused, check=lambda error: error.reason is Reason.NOT_YOUR_TURN):
+            await suggest(desk, match.game, match.tokens[1 - state.turn])
+        await match.act(state.turn, suggested.action, expected=suggested.version)
+    with refused(GameReason.GAME_OVER):
+        await suggest(desk, match.game, match.tokens[0])
+
+
+async def test_nothing_is_suggested_before_the_match(desk: Desk) -> None:
+    """While a table waits for players there is nothing to do."""
+    table = await opened(desk, 2)
+    (token,) = await joined(desk, table.game, 1)
+    with refused(GameReason.GAME_NOT_STARTED):
+        await suggest(desk, table.game, token)
 
 
 async def test_acts_are_counted_by_outcome(desk: Desk) -> None:

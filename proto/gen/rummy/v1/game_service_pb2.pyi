@@ -547,6 +547,56 @@ class ListLegalActionsResponse(_message.Message):
 Global___ListLegalActionsResponse: _TypeAlias = ListLegalActionsResponse  # noqa: Y015
 
 @_typing.final
+class SuggestActionRequest(_message.Message):
+    """Request of SuggestAction."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The table, `games/{game}`."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SuggestActionRequest: _TypeAlias = SuggestActionRequest  # noqa: Y015
+
+@_typing.final
+class SuggestActionResponse(_message.Message):
+    """Answer of SuggestAction."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTION_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version of the game that it was chosen for."""
+    @_builtins.property
+    def action(self) -> _action_pb2.Action:
+        """The action. It is legal, and may be sent to Act as it stands, with `version` as its `expected_version`."""
+
+    def __init__(
+        self,
+        *,
+        action: _action_pb2.Action | None = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SuggestActionResponse: _TypeAlias = SuggestActionResponse  # noqa: Y015
+
+@_typing.final
 class GetReplayRequest(_message.Message):
     """Request of GetReplay."""
 

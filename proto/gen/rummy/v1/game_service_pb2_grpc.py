@@ -114,6 +114,11 @@ class GameServiceStub:
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsRequest.SerializeToString,
                 response_deserializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsResponse.FromString,
                 _registered_method=True)
+        self.SuggestAction = channel.unary_unary(
+                '/rummy.v1.GameService/SuggestAction',
+                request_serializer=rummy_dot_v1_dot_game__service__pb2.SuggestActionRequest.SerializeToString,
+                response_deserializer=rummy_dot_v1_dot_game__service__pb2.SuggestActionResponse.FromString,
+                _registered_method=True)
         self.GetReplay = channel.unary_unary(
                 '/rummy.v1.GameService/GetReplay',
                 request_serializer=rummy_dot_v1_dot_game__service__pb2.GetReplayRequest.SerializeToString,
@@ -271,6 +276,16 @@ class GameServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SuggestAction(self, request, context):
+        """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+
+        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
+        (`NOT_YOUR_TURN`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetReplay(self, request, context):
         """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
         opens every card that was hidden.
@@ -374,6 +389,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.ListLegalActions,
                     request_deserializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsRequest.FromString,
                     response_serializer=rummy_dot_v1_dot_game__service__pb2.ListLegalActionsResponse.SerializeToString,
+            ),
+            'SuggestAction': grpc.unary_unary_rpc_method_handler(
+                    servicer.SuggestAction,
+                    request_deserializer=rummy_dot_v1_dot_game__service__pb2.SuggestActionRequest.FromString,
+                    response_serializer=rummy_dot_v1_dot_game__service__pb2.SuggestActionResponse.SerializeToString,
             ),
             'GetReplay': grpc.unary_unary_rpc_method_handler(
                     servicer.GetReplay,
@@ -755,6 +775,33 @@ class GameService:
             '/rummy.v1.GameService/ListLegalActions',
             rummy_dot_v1_dot_game__service__pb2.ListLegalActionsRequest.SerializeToString,
             rummy_dot_v1_dot_game__service__pb2.ListLegalActionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SuggestAction(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rummy.v1.GameService/SuggestAction',
+            rummy_dot_v1_dot_game__service__pb2.SuggestActionRequest.SerializeToString,
+            rummy_dot_v1_dot_game__service__pb2.SuggestActionResponse.FromString,
             options,
             channel_credentials,
             insecure,

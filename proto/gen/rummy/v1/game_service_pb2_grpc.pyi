@@ -117,6 +117,12 @@ class GameServiceStub:
     """
     ListLegalActions: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]
     """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    SuggestAction: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]
+    """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+
+    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
+    (`NOT_YOUR_TURN`).
+    """
     GetReplay: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _replay_pb2.Replay]
     """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
     opens every card that was hidden.
@@ -229,6 +235,12 @@ class GameServiceAsyncStub(GameServiceStub):
     """
     ListLegalActions: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]  # type: ignore[assignment]
     """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    SuggestAction: _aio.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]  # type: ignore[assignment]
+    """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+
+    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
+    (`NOT_YOUR_TURN`).
+    """
     GetReplay: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _replay_pb2.Replay]  # type: ignore[assignment]
     """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
     opens every card that was hidden.
@@ -416,6 +428,18 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListLegalActionsResponse, _abc.Awaitable[_game_service_pb2.ListLegalActionsResponse]]:
         """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+
+    @_abc_1.abstractmethod
+    def SuggestAction(
+        self,
+        request: _game_service_pb2.SuggestActionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_game_service_pb2.SuggestActionResponse, _abc.Awaitable[_game_service_pb2.SuggestActionResponse]]:
+        """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+
+        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
+        (`NOT_YOUR_TURN`).
+        """
 
     @_abc_1.abstractmethod
     def GetReplay(

@@ -20,6 +20,7 @@ ROUTES = Routes(SERVICES)
         ("GET", "/v1/games/7k2m", "GetGame", {"name": "games/7k2m"}),
         ("POST", "/v1/games/7k2m:act", "Act", {"name": "games/7k2m"}),
         ("GET", "/v1/games/7k2m:legalActions", "ListLegalActions", {"name": "games/7k2m"}),
+        ("GET", "/v1/games/7k2m:suggestedAction", "SuggestAction", {"name": "games/7k2m"}),
         ("GET", "/v1/games/a%20%C3%A9%3Ab:observe", "Observe", {"name": "games/a é:b"}),
         ("GET", "/v1/games/a%2Fb%2fc", "GetGame", {"name": "games/a%2Fb%2fc"}),
         ("GET", "/v1/ruleSets/basic", "GetRuleSet", {"name": "ruleSets/basic"}),
