@@ -28,7 +28,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 TOOLS: Final = ROOT / ".venv-mutants" / "bin"
 PAGE: Final = ROOT / "docs" / "proof.md"
 PLACE: Final = re.compile(r"(?<=<!-- mutants: written by `make mutants` -->\n).*?(?=<!-- /mutants -->)", re.DOTALL)
-LINE: Final = re.compile(r"^\| (\w+) \| (all|one of \d+) \| (\d+) \| (\d+) \|", re.MULTILINE)
+LINE: Final = re.compile(r"^\| ([\w/]+) \| (all|one of \d+) \| (\d+) \| (\d+) \|", re.MULTILINE)
 COPIED: Final = ("engine", "tests", "tools", "docs", "pyproject.toml")
 MODULES: Final = (
     "step",
@@ -43,7 +43,18 @@ MODULES: Final = (
     "deal",
     "shuffle",
     "status",
+    "cards",
+    "rules",
+    "faults",
+    "presets",
+    "notation",
+    "replay",
+    "solver/arrange",
+    "solver/choice",
+    "solver/cores",
+    "solver/search",
 )
+"""What decides something, and is not only text: paths below engine/, without `.py`."""
 FIRST: Final = ("cases", "turns", "scoring", "legal")
 """Tests that notice much, and soon: with a module's own they come before the others."""
 NOT_ASKED: Final = ("mutants", "secrecy", "machine", "solver", "notation", "faults")
@@ -64,7 +75,7 @@ def ordered_tests(module: str, root: Path) -> tuple[list[str], list[str]]:
     """The test files to try first on a mutant of the module, and the others."""
     folder = root / "tests" / "engine"
     every = sorted(path.stem.removeprefix("test_") for path in folder.glob("test_*.py"))
-    first = [name for name in dict.fromkeys((module, *FIRST)) if name in every]
+    first = [name for name in dict.fromkeys((module.partition("/")[0], *FIRST)) if name in every]
     others = [name for name in every if name not in first and name not in NOT_ASKED]
     own, rest = ([f"tests/engine/test_{name}.py" for name in names] for names in (first, others))
     return own, rest
@@ -127,7 +138,8 @@ def _copied(folder: Path) -> Path:
 
 def _tried(copy: Path, module: str, every: int) -> list[Mutant]:
     """Each mutant of the module, tried in the copy."""
-    config, session = copy / f"{module}.toml", copy / f"{module}.sqlite"
+    plain = module.replace("/", "-")
+    config, session = copy / f"{plain}.toml", copy / f"{plain}.sqlite"
     text = (copy / "tools" / "mutants.toml").read_text()
     own, others = ordered_tests(module, copy)
     told = {"MODULE": module, "PYTHON": sys.executable, "OWN": " ".join(own), "OTHERS": " ".join(others)}
