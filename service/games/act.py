@@ -11,7 +11,6 @@ from engine.legal import legal_actions
 from engine.replay import write_move
 from engine.state import State
 from engine.step import play
-from engine.view import preview
 from service.games.change import Decision, change, load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason, game_over
@@ -100,7 +99,7 @@ async def try_out(
     table = await load(desk, game)
     seat, match = _ready(table, token, expected_version)
     played = play(match, seat, actions, dry_run=True)
-    return Acted(table.version, preview(played.events), see(desk, table, seat))
+    return Acted(table.version, played.events, see(desk, table, seat))
 
 
 async def list_legal(
