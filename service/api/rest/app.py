@@ -1,7 +1,6 @@
 """The whole application on the REST port: the API, its description, its docs and the health of the process."""
 
-import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from starlette.applications import Starlette
@@ -28,7 +27,7 @@ __all__ = ["create_app"]
 def create_app(
     calls: Calls,
     *,
-    ready: Callable[[], bool | Awaitable[bool]],
+    ready: Callable[[], bool],
     cors_origins: Sequence[str] = ("*",),
     max_body_bytes: int = 64 * 1024,
     receive_seconds: float = 20.0,
@@ -56,8 +55,7 @@ def create_app(
         return JSONResponse({"status": "alive"})
 
     async def readyz(_request: Request) -> Response:
-        answer = ready()
-        if await answer if inspect.isawaitable(answer) else answer:
+        if ready():
             return JSONResponse({"status": "ready"})
         return JSONResponse({"status": "not ready"}, status_code=503, headers={"retry-after": "1"})
 

@@ -20,7 +20,7 @@ from service.api.calls import Calls
 from service.api.grpc import Age, GrpcServer
 from service.api.handlers import build_calls
 from service.games.desk import Desk
-from service.store import Options, Store
+from service.store.store import Options, Store
 from tests.service.api.test_grpc import DRAW, NAME, Table
 
 LONGEST_S = 60.0

@@ -17,8 +17,8 @@ from service.api.handlers import build_calls
 from service.clock import Clock
 from service.games.desk import Desk
 from service.observability import metrics
-from service.store import Options, Store
 from service.store.codec import encode_table
+from service.store.store import Options, Store
 from service.store.table import SCHEMA
 from tests.service.games.tables import Match, opened, playing, stored
 from tests.service.store.rewind import keep

@@ -12,9 +12,13 @@ from service.games.change import load
 from service.games.desk import Desk
 from service.games.seats import add_bot
 from service.games.tick import tick
-from service.store import Limits, Options, Store, StoreUnavailable, TurnExtended, TurnLimit, TurnTimedOut, Watch
 from service.store.due import SILENCE_MS, Look
+from service.store.errors import StoreUnavailable
 from service.store.keys import SHARDS
+from service.store.link import Limits
+from service.store.store import Options, Store
+from service.store.table import TurnExtended, TurnLimit, TurnTimedOut
+from service.store.watch import Watch
 from tests.servers import free_ports, frozen
 from tests.service.games.tables import BusyStore, Match, joined, opened, playing
 from tests.service.games.tables import Clock as Time

@@ -17,7 +17,7 @@ from service.games.errors import GameReason
 from service.games.players import bots_action
 from service.games.seats import leave
 from service.observability import metrics
-from service.store import Phase
+from service.store.table import Phase
 from tests.service.games.tables import (
     Match,
     joined,

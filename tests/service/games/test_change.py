@@ -15,8 +15,7 @@ from service.games.play import Course
 from service.games.retries import request_of
 from service.games.seats import join
 from service.observability import metrics
-from service.store import Table
-from service.store.table import SCHEMA
+from service.store.table import SCHEMA, Table
 from tests.service.games.tables import (
     BusyStore,
     Clock,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from service.games.lines import Lines
-from service.store import StoreUnavailable
+from service.store.errors import StoreUnavailable
 
 
 async def test_those_in_a_line_are_served_one_after_the_other() -> None:

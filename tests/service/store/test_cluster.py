@@ -11,9 +11,12 @@ from prometheus_client import REGISTRY
 from redis.asyncio.cluster import ClusterNode
 from redis.exceptions import ConnectionError as ConnectionLost
 
-from service.store import FeedLimits, Options, Store, StoreUnavailable
+from service.store.errors import StoreUnavailable
+from service.store.feed import FeedLimits
 from service.store.keys import Keys
+from service.store.store import Options, Store
 from tests import servers
+from tests.service.store.feeds import held
 from tests.service.store.tables import advanced, created
 
 KEYS = Keys("rummyd")
@@ -39,7 +42,7 @@ async def test_watches_on_all_nodes_go_on_when_slots_move(store: Store, cluster_
     tables = [await created(store) for _ in range(12)]
     watches = [asyncio.create_task(collect(store, table.game, 31)) for table in tables]
     async with asyncio.timeout(60):
-        while store.feed.load.watches < 12 or store.feed.load.lines < 3:  # noqa: ASYNC110 - the feed tells nobody
+        while held(store.feed).watches < 12 or held(store.feed).lines < 3:  # noqa: ASYNC110 - the feed tells nobody
             await asyncio.sleep(0.01)
 
         async def play(number: int) -> None:
@@ -71,7 +74,7 @@ async def test_a_node_that_dies_holds_up_no_other(cluster_url: str) -> None:
     doomed = [asyncio.create_task(collect(store, table.game, 2)) for table in lost]
     before = [asyncio.create_task(collect(store, table.game, 3)) for table in kept]
     async with asyncio.timeout(60):
-        while store.feed.load.watches < 30:  # noqa: ASYNC110 - the feed tells nobody
+        while held(store.feed).watches < 30:  # noqa: ASYNC110 - the feed tells nobody
             await asyncio.sleep(0.01)
         with servers.client(f"redis://{lost_node}") as client, contextlib.suppress(ConnectionLost):
             client.shutdown(nosave=True)

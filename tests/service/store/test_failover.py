@@ -8,9 +8,14 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from service.store import Answered, BadAddress, Committed, FeedLimits, Limits, Options, Request, Store, StoreUnavailable
+from service.store.errors import BadAddress, StoreUnavailable
+from service.store.feed import FeedLimits
 from service.store.keys import SHARDS, shard_of
+from service.store.link import Limits
+from service.store.outcome import Answered, Committed, Request
+from service.store.store import Options, Store
 from tests.replicated import DOWN_MS, Servers, cluster_of_six, sentinel_trio
+from tests.service.store.feeds import held
 from tests.service.store.tables import batch_of, committed, created, following, new_table
 
 KINDS: dict[str, Callable[[], AbstractContextManager[Servers]]] = {"sentinel": sentinel_trio, "cluster": cluster_of_six}
@@ -84,7 +89,7 @@ async def test_calls_and_watches_follow_the_new_master(replicated: Servers) -> N
     tables = [await created(store, game_of(shard)) for shard in range(SHARDS)]  # so that every master has some
     watches = [asyncio.create_task(collect(store, table.game, 21)) for table in tables]
     async with asyncio.timeout(60):
-        while store.feed.load.watches < len(tables):  # noqa: ASYNC110 - the feed tells nobody
+        while held(store.feed).watches < len(tables):  # noqa: ASYNC110 - the feed tells nobody
             await asyncio.sleep(0.01)
         confirmed = dict.fromkeys([table.game for table in tables], 0)
         playing = [asyncio.create_task(play(store, table.game, 20, confirmed)) for table in tables]

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from service.store import Options, Store
+from service.store.store import Options, Store
 from tests.service.store.conftest import Connect
 from tests.service.store.tables import batch_of, committed, created, following
 

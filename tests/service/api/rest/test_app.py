@@ -23,17 +23,6 @@ async def test_readiness_is_what_the_process_says(client: httpx.AsyncClient, bac
     assert (await client.get("/readyz")).status_code == 503
 
 
-async def test_readiness_may_take_a_question_to_another_server(backend: Backend) -> None:
-    """`ready` may be a coroutine function."""
-
-    async def ready() -> bool:
-        return False
-
-    transport = httpx.ASGITransport(create_app(backend.calls(), ready=ready))
-    async with httpx.AsyncClient(transport=transport, base_url="http://rummyd") as http:
-        assert (await http.get("/readyz")).status_code == 503
-
-
 @pytest.mark.parametrize(
     "path", ["/docs/nothing", "/docs/../app.py", "/docs/%2e%2e/app.py", "/docs/swagger_ui", "/healthz/x"]
 )
