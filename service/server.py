@@ -31,7 +31,7 @@ from service.census import keep_counting
 from service.clock import Clock
 from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from service.games.desk import Desk
-from service.games.hints import Hints
+from service.games.last_seen import LastSeen
 from service.http_server import HttpServer, listen
 from service.observability import metrics, traces
 from service.readiness import Readiness
@@ -96,8 +96,8 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
-        tls, hints = _tls(settings), Hints()
-        door = _door(settings, hints)
+        tls, last_seen = _tls(settings), LastSeen()
+        door = _door(settings, last_seen)
         url, games, embedded = await redis_of(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
@@ -105,7 +105,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         if settings.traces_endpoint:
             _send_traces(settings, stack)
 
-        desk = Desk(store, think_ms=settings.bot_think_ms, hints=hints)
+        desk = Desk(store, think_ms=settings.bot_think_ms, last_seen=last_seen)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = _background(stack, "the clock", clock.keep())
@@ -207,7 +207,7 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
-def _door(settings: Settings, hints: Hints) -> Door:
+def _door(settings: Settings, last_seen: LastSeen) -> Door:
     """Who may call, and how often."""
     limits = Limits(
         calls_per_second=settings.limit_calls_per_second,
@@ -218,7 +218,7 @@ def _door(settings: Settings, hints: Hints) -> Door:
         streams_per_caller=settings.limit_streams_per_caller,
         watchers_per_table=settings.limit_watchers_per_table,
     )
-    return Door(limits, _api_keys(settings), hints)
+    return Door(limits, _api_keys(settings), last_seen)
 
 
 def _api_keys(settings: Settings) -> ApiKeys:

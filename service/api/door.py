@@ -28,11 +28,11 @@ from service.api.callers import Caller
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
-from service.games.hints import Hints
+from service.games.last_seen import LastSeen
 from service.games.opening import Permit
 from service.games.tokens import has_seat, hash_of
 from service.observability import metrics
-from service.observability.calls import note
+from service.observability.account import note
 
 __all__ = ["CODED", "KEYED", "SEATED", "Door", "Limits"]
 
@@ -84,13 +84,13 @@ class Door:
         self,
         limits: Limits | None = None,
         keys: ApiKeys | None = None,
-        hints: Hints | None = None,
+        last_seen: LastSeen | None = None,
         *,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`hints` are the tables last seen; `now` gives seconds that never go back."""
+        """`last_seen` has the tables last seen; `now` gives seconds that never go back."""
         limits, rate = limits or Limits(), partial(Rate, now=now)
-        self._limits, self._keys, self._hints = limits, keys or ApiKeys(), hints or Hints()
+        self._limits, self._keys, self._last_seen = limits, keys or ApiKeys(), last_seen or LastSeen()
         self._calls = rate(limits.calls_per_second, limits.calls_per_second * limits.burst_seconds)
         self._acts = rate(limits.acts_per_second, limits.acts_per_second * limits.burst_seconds)
         self._tables = rate(limits.tables_per_minute / 60, limits.tables_per_minute)
@@ -158,7 +158,7 @@ class Door:
         """A token's hash, where it is known to be right or a seat's at the table last seen."""
         digest = hash_of(token)
         if digest not in self._known:
-            table = self._hints.get(name.removeprefix("games/"))
+            table = self._last_seen.get(name.removeprefix("games/"))
             if table is None or not has_seat(table, token):
                 return None
             self._known.add(digest)
@@ -167,7 +167,7 @@ class Door:
     def _unproven(self, name: str, caller: Caller) -> Hashable:
         """Whose rate a token that is not known to be right takes from. Of tables that were seen lately most of them are
         wrong, and take nothing from those of tables that this server has not come to yet."""
-        return ("unproven", caller.address, self._hints.get(name.removeprefix("games/")) is not None)
+        return ("unproven", caller.address, self._last_seen.get(name.removeprefix("games/")) is not None)
 
     def _check_key(self, method: MethodDescriptor, caller: Caller) -> None:
         if not self._keys:

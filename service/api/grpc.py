@@ -24,7 +24,7 @@ from service.api.callers import Caller, call_id_of, caller_of
 from service.api.calls import Calls
 from service.api.errors import ApiError, Violation, invalid, not_read
 from service.api.health import Health
-from service.observability import calls as account
+from service.observability import account
 from service.tls import Tls
 
 __all__ = ["Age", "GrpcServer"]

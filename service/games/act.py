@@ -21,10 +21,10 @@ from service.games.seats import come_back
 from service.games.seen import SeenTable, see, see_events
 from service.games.tokens import seat_of
 from service.observability import metrics
-from service.observability.calls import note
+from service.observability.account import note
 from service.store.table import Phase, Table, TableEvent
 
-__all__ = ["Acted", "LegalActions", "Suggested", "act", "list_legal", "suggest", "try_out"]
+__all__ = ["Acted", "LegalActions", "Suggested", "act", "dry_run", "list_legal", "suggest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ async def act(
     try:
         changed = await change(desk, game, seat_request(token, request_id, "act", actions), decide)
     except (GameError, Refused) as error:
-        _count(desk.hints.get(game), error.reason)
+        _count(desk.last_seen.get(game), error.reason)
         raise
     _count(changed.table, "repeated" if changed.repeated else "accepted")
     seat = seat_of(changed.table, token)
@@ -88,7 +88,7 @@ async def act(
     return Acted(changed.version, events, see(desk, changed.table, seat))
 
 
-async def try_out(
+async def dry_run(
     desk: Desk, game: str, token: str | None, actions: Sequence[Action], *, expected_version: int | None
 ) -> Acted:
     """Judges the actions as `act` would, and changes nothing.

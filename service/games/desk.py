@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from service.games.hints import Hints
-from service.games.lines import Lines
+from service.games.last_seen import LastSeen
 from service.games.outages import Outages
+from service.games.queues import Queues
 from service.games.replays import Replays
 from service.store.store import Store
 
@@ -29,7 +29,7 @@ class Desk:
     """So many random bytes that nobody can predict: seeds, secrets, ids."""
     think_ms: int = 1000
     """How long a bot thinks on average before it draws, and before it plays."""
-    hints: Hints = field(default_factory=Hints)
-    lines: Lines = field(default_factory=Lines)
+    last_seen: LastSeen = field(default_factory=LastSeen)
+    queues: Queues = field(default_factory=Queues)
     outages: Outages = field(default_factory=Outages)
     replays: Replays = field(default_factory=Replays)

@@ -177,6 +177,6 @@ class Player:
 
     def _table(self) -> Table:
         """The table that was seen last: a refusal has looked at the stored one."""
-        table = self.desk.hints.get(self.name.removeprefix("games/"))
+        table = self.desk.last_seen.get(self.name.removeprefix("games/"))
         assert table is not None
         return table

@@ -21,7 +21,7 @@ from service.api.rest.presence import until_gone
 from service.api.rest.routes import Routes
 from service.api.rest.to_json import to_json
 from service.api.rest.transcode import transcode
-from service.observability import calls as account
+from service.observability import account
 
 __all__ = ["Front"]
 

@@ -20,7 +20,7 @@ from service.api.door import CODED, KEYED, SEATED, Door, Limits
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
-from service.games.hints import Hints
+from service.games.last_seen import LastSeen
 from service.games.tokens import hash_of
 from service.store.table import Seat
 from tests.service.store.tables import new_table
@@ -227,12 +227,12 @@ def test_a_table_has_so_many_watchers() -> None:
     assert len(door._watchers) == len(door._streams) == 0
 
 
-def seen(*tokens: str) -> Hints:
+def seen(*tokens: str) -> LastSeen:
     """What is known of a table, games/a, where these tokens have seats."""
     seats = tuple(Seat(taken=True, token_hash=hash_of(token)) for token in tokens)
-    hints = Hints()
-    hints.put(replace_struct(new_table("a"), seats=(*seats, Seat())))
-    return hints
+    last_seen = LastSeen()
+    last_seen.put(replace_struct(new_table("a"), seats=(*seats, Seat())))
+    return last_seen
 
 
 def test_a_token_just_given_is_known() -> None:
@@ -247,7 +247,7 @@ def test_a_token_just_given_is_known() -> None:
 
 def test_a_token_is_known_by_the_table_last_seen() -> None:
     """A server that has not met a player knows him by the table; wrong tokens from his address are not in his way."""
-    door = Door(Limits(calls_per_second=1), hints=seen("rst_ann"), now=Clock())
+    door = Door(Limits(calls_per_second=1), last_seen=seen("rst_ann"), now=Clock())
     guess(door, GET, BOB)
     with limited("calls_per_second"):
         call(door, GET, BOB)
@@ -256,7 +256,7 @@ def test_a_token_is_known_by_the_table_last_seen() -> None:
 
 def test_wrong_tokens_at_one_table_are_not_in_the_way_to_others() -> None:
     """Tokens for a table not seen yet, as after a server's start, have another rate than those for one seen."""
-    door, elsewhere = Door(Limits(calls_per_second=1), hints=seen(), now=Clock()), pb.GetGameRequest(name="games/b")
+    door, elsewhere = Door(Limits(calls_per_second=1), last_seen=seen(), now=Clock()), pb.GetGameRequest(name="games/b")
     guess(door, GET, BOB)
     with limited("calls_per_second"):
         call(door, GET, BOB)

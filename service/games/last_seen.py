@@ -1,17 +1,17 @@
 """The table last seen of each game, so that the usual act costs one round trip to the store.
 
-A hint may be out of date: whatever is decided on one is written only if the store still has that version, and no
-refusal is answered from one.
+It may be out of date: whatever is decided on it is written only if the store still has that version, and no refusal is
+answered from it.
 """
 
 from collections import OrderedDict
 
 from service.store.table import Table
 
-__all__ = ["Hints"]
+__all__ = ["LastSeen"]
 
 
-class Hints:
+class LastSeen:
     """The table last seen of each of the `size` games touched last."""
 
     def __init__(self, size: int = 4096) -> None:
