@@ -306,7 +306,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     door = new_door(failures_per_minute=1)
     for number in range(50):
         call(door, GET, replace(ANN, token=str(number)))
-    assert len(door._known._digests) == 3
+    assert len(door._known) == 3
 
 
 def refused(reason: str) -> "pytest.RaisesExc[ApiError]":

@@ -206,7 +206,7 @@ async def test_no_time_is_up_while_replicas_are_missing(
 async def test_what_was_not_confirmed_is_looked_at_again(
     unconfirmed: tuple[Match, Desk, EmbeddedRedis], clock: Time
 ) -> None:
-    """A change that no replica has confirmed may be there: the next is decided on what is stored, not on what was seen."""
+    """A change that no replica has confirmed may be there: the next is decided on what is stored, not on memory."""
     match, desk, _ = unconfirmed
     version = (await load(desk, match.game)).version
     for more in (1, 2):
