@@ -17,8 +17,8 @@ from service.games.rematch import rematch_of
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
 from service.games.tokens import onlooker_of, viewer_of
 from service.observability import metrics
+from service.store.backoff import Backoff
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
-from service.store.line import Backoff
 from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table, differ
 from service.store.watch import Watch
 

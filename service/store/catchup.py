@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from service.store.backoff import Backoff, cancelled
 from service.store.errors import StoreUnavailable
 from service.store.history import HistoryReader
-from service.store.line import Backoff, cancelled
 from service.store.topic import Topic
 
 __all__ = ["CatchUp"]

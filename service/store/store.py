@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from service.observability import metrics
+from service.store.address import open_link
 from service.store.agreement import Agreement
 from service.store.census import Census, Counted
 from service.store.codec import decode_table, encode_batch, encode_table
@@ -24,7 +25,7 @@ from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import Feed, FeedLimits
 from service.store.history import History, HistoryReader
 from service.store.keys import PHASES, Keys, shard_of
-from service.store.link import Limits, Link, open_link
+from service.store.link import Limits, Link
 from service.store.listing import Listing, Page
 from service.store.outcome import (
     Answered,

@@ -4,10 +4,10 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from service.store.backoff import Backoff
 from service.store.codec import decode_batch
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreError, StoreUnavailable
 from service.store.history import Cursor, Fresh
-from service.store.line import Backoff
 from service.store.table import Batch, differ
 
 __all__ = ["Watch"]
