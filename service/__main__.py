@@ -19,8 +19,9 @@ from rich.console import Console
 
 from service import descriptors
 from service.observability import logs
-from service.server import Addresses, StartError, running
+from service.server import Addresses, running
 from service.settings import Settings, SettingsError, read
+from service.startup import StartError
 from service.workers import working
 
 __all__ = ["main"]

@@ -9,15 +9,13 @@ It starts from below (Redis, store, metrics, then gRPC and REST) and stops from 
 
 import asyncio
 import gc
-import os
 import platform
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Never
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -29,20 +27,21 @@ from service.api.keys import ApiKeys, BadKeysError
 from service.api.rest import create_app
 from service.census import keep_counting
 from service.clock import Clock
-from service.embedded import EmbeddedRedis, EmbeddedRedisError
+from service.embedded import EmbeddedRedis
 from service.games.desk import Desk
 from service.games.last_seen import LastSeen
 from service.http_server import HttpServer, listen
 from service.observability import metrics, traces
 from service.readiness import Readiness
-from service.settings import LOCAL_REDIS, Settings
+from service.settings import Settings
+from service.startup import StartError, listening, public, redis_of
 from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
 from service.store.feed import FeedLimits
 from service.store.link import Limits as LinkLimits
 from service.store.store import Options, Store
 from service.tls import Tls, TlsError
 
-__all__ = ["Addresses", "Server", "StartError", "listening", "redis_of", "running"]
+__all__ = ["Addresses", "Server", "running"]
 
 _POLL_SECONDS: Final = 0.5
 _QUIET_SECONDS: Final = 0.2
@@ -50,10 +49,6 @@ _TURNING_AWAY_SECONDS: Final = 2.0
 """How long calls are turned away, at most, before the fronts end; see docs/decisions/calls-are-turned-away-first.md."""
 
 _log: Final = structlog.get_logger(__name__)
-
-
-class StartError(Exception):
-    """The server cannot start. The text says why, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,24 +257,6 @@ def _send_traces(settings: Settings, stack: AsyncExitStack) -> None:
     traces.use(tracer)
 
 
-async def redis_of(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
-    """The Redis to use: its URL, what to say of it, and the embedded server, until the stack's end, where it is that.
-
-    Raises StartError.
-    """
-    if settings.redis_url or not settings.embedded:
-        url = settings.redis_url or LOCAL_REDIS
-        return url, f"in the Redis at {_public(url)}", None
-    embedded = EmbeddedRedis(None if settings.throw_away else Path(settings.data_dir))
-    try:
-        await asyncio.to_thread(embedded.start)
-    except EmbeddedRedisError as error:
-        raise StartError(str(error)) from error
-    stack.push_async_callback(asyncio.to_thread, embedded.close)
-    kept = f"in {embedded.data} (embedded Redis)" if embedded.data else "nowhere: the embedded Redis keeps nothing"
-    return embedded.url, kept, embedded
-
-
 async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
     """The store in that Redis, found to answer."""
     options = Options(
@@ -299,25 +276,8 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
     except BadAddress as error:
         raise StartError(f"the Redis URL is unusable: {error}") from error
     except ServerTooOld as error:
-        raise StartError(f"the Redis at {_public(url)} is unusable: {error}") from error
+        raise StartError(f"the Redis at {public(url)} is unusable: {error}") from error
     except StoreUnavailable as error:
-        raise StartError(f"no Redis answers at {_public(url)}: {error}") from error
+        raise StartError(f"no Redis answers at {public(url)}: {error}") from error
     stack.push_async_callback(store.close)
     return store
-
-
-@contextmanager
-def listening(what: str, host: str, port: int) -> Iterator[None]:
-    """Turns the failure to listen into a line that names the port, and the setting that gives another."""
-    try:
-        yield
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-        text = f"{what} cannot listen on {host}:{port}: {why.lower()} (--{what.lower()}-port gives another port)"
-        raise StartError(text) from error
-
-
-def _public(url: str) -> str:
-    """A Redis URL without its user, password and options."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -17,8 +17,9 @@ import structlog
 import uvloop
 
 from service.observability import logs
-from service.server import StartError, running
+from service.server import running
 from service.settings import Settings
+from service.startup import StartError
 
 __all__ = ["BEAT_SECONDS", "READY"]
 

@@ -13,8 +13,9 @@ from rummy.v1 import rule_set_service_pb2 as pb
 from rummy.v1.rule_set_service_pb2_grpc import RuleSetServiceStub
 
 from service.embedded import EmbeddedRedis
-from service.server import Server, StartError, running
+from service.server import Server, running
 from service.settings import Settings, read
+from service.startup import StartError
 from service.store.errors import StoreUnavailable
 from service.store.store import Store
 from service.tls import Tls, TlsError
