@@ -66,7 +66,7 @@ class EmbeddedRedis:
         return self._server is not None and self._server.alive
 
     def start(self) -> str:
-        """Start it, wait until it answers, and give its URL. Does nothing more where it is running.
+        """Starts it, waits until it answers, and gives its URL. Does nothing more where it is running.
 
         Raises EmbeddedRedisError, and leaves nothing behind.
         """
@@ -85,15 +85,15 @@ class EmbeddedRedis:
         return self.url
 
     def stop(self) -> None:
-        """Stop it, once it has written out what it keeps. Does nothing where it is not running."""
+        """Stops it, once it has written out what it keeps. Does nothing where it is not running."""
         self._end(_Server.terminate if self.data else _Server.kill)
 
     def kill(self) -> None:
-        """End it at once, as a crash would; what it has appended to the data's file stays there."""
+        """Ends it at once, as a crash would; what it has appended to the data's file stays there."""
         self._end(_Server.kill)
 
     def close(self) -> None:
-        """Stop it and remove everything but the data; its URL is void from here on."""
+        """Stops it and removes everything but the data; its URL is void from here on."""
         self.stop()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)

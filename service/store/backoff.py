@@ -15,7 +15,7 @@ class Backoff:
         self._next = least
 
     async def pause(self) -> None:
-        """Wait for the next pause to pass."""
+        """Waits for the next pause to pass."""
         pause, self._next = self._next, min(self._next * 2, self._most)
         await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads load, and guards nothing
 
