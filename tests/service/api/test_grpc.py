@@ -80,9 +80,9 @@ class Table:
 
 @asynccontextmanager
 async def serving(
-    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_seconds: float = 30
+    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_s: float = 30
 ) -> AsyncIterator[tuple[GrpcServer, grpc.aio.Channel]]:
-    server = GrpcServer(table.calls(), trusted_proxies=trusted_proxies, send_seconds=send_seconds)
+    server = GrpcServer(table.calls(), trusted_proxies=trusted_proxies, send_s=send_s)
     port = await server.start(host, 0)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
@@ -402,7 +402,7 @@ async def test_second_server_cannot_share_the_port() -> None:
 async def test_a_stream_that_is_not_read_ends() -> None:
     """Where the client takes nothing the stream is closed in time; when it reads again it is told where it stands."""
     table = Table(flood=True)
-    async with serving(table, send_seconds=0.3) as (_, channel), asyncio.timeout(60):
+    async with serving(table, send_s=0.3) as (_, channel), asyncio.timeout(60):
         call = game_service_pb2_grpc.GameServiceStub(channel).Observe(game_service_pb2.ObserveRequest(name=NAME))
         await call.read()
         await table.closed.wait()

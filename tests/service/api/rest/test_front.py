@@ -144,7 +144,7 @@ async def test_a_body_that_never_ends_is_cut_off(client: httpx.AsyncClient) -> N
 
 async def test_a_body_that_does_not_come_is_waited_for_so_long(backend: Backend) -> None:
     """A body has its time as a whole; the answer says so, and that the connection ends with it."""
-    front = Front(backend.calls(), max_body_bytes=1_000_000, receive_seconds=0.2)
+    front = Front(backend.calls(), max_body_bytes=1_000_000, receive_s=0.2)
     sent = await half_sent(front)
     assert (sent[0]["status"], (b"connection", b"close") in sent[0]["headers"]) == (408, True)
     assert b'"BODY_TOO_SLOW"' in sent[1]["body"]
@@ -154,7 +154,7 @@ async def test_a_body_that_does_not_come_is_waited_for_so_long(backend: Backend)
 async def test_a_body_that_has_not_come_is_not_waited_for_at_the_end(backend: Backend) -> None:
     """When the server stops, a request that is half there is turned away like a call, or as soon as it comes."""
     calls = backend.calls()
-    front = Front(calls, max_body_bytes=1_000_000, receive_seconds=600)
+    front = Front(calls, max_body_bytes=1_000_000, receive_s=600)
     answered = asyncio.ensure_future(half_sent(front))
     await asyncio.sleep(0)
     async with asyncio.timeout(30):
