@@ -72,11 +72,11 @@ class GrpcServer:
         self,
         calls: Calls,
         *,
-        max_request_bytes: int = 65_536,
-        trusted_proxies: int = 0,
-        send_s: float = 30.0,
-        connection_age: Age | None = None,
-        shared: bool = False,
+        max_request_bytes: int,
+        trusted_proxies: int,
+        send_s: float,
+        connection_age: Age | None,
+        shared: bool,
     ) -> None:
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
         self._server = grpc.aio.server(options=[*_OPTIONS, *options, *_ages(connection_age)])

@@ -28,10 +28,10 @@ def create_app(
     calls: Calls,
     *,
     ready: Callable[[], bool],
-    cors_origins: Sequence[str] = ("*",),
-    max_body_bytes: int = 64 * 1024,
-    receive_s: float = 20.0,
-    trusted_proxies: int = 0,
+    cors_origins: Sequence[str],
+    max_body_bytes: int,
+    receive_s: float,
+    trusted_proxies: int,
 ) -> ASGIApp:
     """The ASGI application that serves `calls`.
 

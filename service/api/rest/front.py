@@ -36,7 +36,7 @@ class Front:
     gains nothing by that: the token is in a header that no browser sends by itself.
     """
 
-    def __init__(self, calls: Calls, *, max_body_bytes: int, receive_s: float = 20.0, trusted_proxies: int = 0) -> None:
+    def __init__(self, calls: Calls, *, max_body_bytes: int, receive_s: float, trusted_proxies: int) -> None:
         calls.expect(_FRONT)
         self._calls = calls
         self._routes = Routes(calls.services)
