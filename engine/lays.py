@@ -1,7 +1,6 @@
 """Laying cards on the table: new melds, lay-offs, jokers swapped; what is refused, and what could be laid."""
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -9,14 +8,24 @@ from msgspec.structs import replace
 from engine.actions import End, LayDown, LayOff, MeldKind, SwapJoker
 from engine.cards import JOKER, holds, put_in, take_out, text
 from engine.deal import first_player
+from engine.debts import can_settle
 from engine.errors import Misfit, Reason, Refused
 from engine.events import JokerSwapped, LaidDown, LaidOff
 from engine.listing import all_extensions, all_melds
-from engine.melds import Extension, extended, extension_at, extensions, readings, swap_place, swapped
+from engine.melds import (
+    Extension,
+    extended,
+    extension_at,
+    extensions,
+    may_lay_off,
+    readings,
+    swap_place,
+    swapped,
+)
 from engine.rules import GoOut, JokerSwap, LayOffs, OpeningOrder, RuleSet
 from engine.state import Meld, State
 
-__all__ = ["Lay", "Placed", "after", "check_lay", "is_open", "may_lay_off", "possible_lay_offs", "possible_lays"]
+__all__ = ["Lay", "Placed", "after", "check_lay", "is_open", "possible_lay_offs", "possible_lays"]
 
 Lay = LayDown | LayOff | SwapJoker
 
@@ -64,7 +73,7 @@ def possible_lays(state: State, seat: int, using: int | None = None) -> Iterator
 def possible_lay_offs(state: State, seat: int, index: int, using: int | None = None) -> Iterator[LayOff]:
     """The lay-offs among them on the meld of this number."""
     meld = state.melds[index]
-    if is_open(state, seat) and may_lay_off(state, seat, meld):
+    if is_open(state, seat) and may_lay_off(state.rules, meld, seat):
         for way in all_extensions(state.rules, meld, state.hands[seat]):
             if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
                 yield lay
@@ -93,11 +102,6 @@ def is_open(state: State, seat: int) -> bool:
     return seat == first or first in state.voided
 
 
-def may_lay_off(state: State, seat: int, meld: Meld) -> bool:
-    """Whether the rule `lay_off` lets the seat add to the meld."""
-    return state.rules.lay_off is LayOffs.ANY or (state.rules.lay_off is LayOffs.OWN and meld.founder == seat)
-
-
 def _check_lay_down(state: State, seat: int, lay: LayDown) -> Placed:
     cards = lay.cards
     _held(state, seat, cards)
@@ -119,7 +123,7 @@ def _check_lay_off(state: State, seat: int, lay: LayOff) -> Placed:
     if state.rules.lay_off is LayOffs.NONE:
         raise Refused(Reason.LAY_OFF_CLOSED, "nobody lays off at this table", clause="B6", field="lay_off")
     meld = _meld(state, lay.meld)
-    if not may_lay_off(state, seat, meld):
+    if not may_lay_off(state.rules, meld, seat):
         raise Refused(Reason.LAY_OFF_CLOSED, "a seat lays off on its own melds only", clause="B6", field="lay_off")
     _held(state, seat, lay.cards)
     way = _place(state, meld, lay)
@@ -165,7 +169,7 @@ def _check_swap(state: State, seat: int, lay: SwapJoker) -> Placed:
     owed = state.owed_jokers + 1 if rules.joker_swap is JokerSwap.SAME_TURN else 0
     hand = put_in(take_out(state.hands[seat], [lay.card]), [JOKER])
     placed = Placed(JokerSwapped(seat, lay.meld, lay.card, place), melds, hand, owed)
-    if not _jokers_playable(state, seat, placed):
+    if not can_settle(rules, seat, placed.hand, placed.melds, placed.owed_jokers):
         text_ = "the joker could not be played in this turn"
         raise Refused(Reason.CARD_NOT_USABLE, text_, clause="B7", field="joker_swap", cards="JK")
     return placed
@@ -176,7 +180,7 @@ def _fair(state: State, seat: int, cards: bytes, placed: Placed) -> Placed:
     _uses_taken(state, cards)
     if state.owed_jokers:
         placed = placed._replace(owed_jokers=max(0, state.owed_jokers - cards.count(JOKER)))
-    if not _jokers_playable(state, seat, placed):
+    if not can_settle(state.rules, seat, placed.hand, placed.melds, placed.owed_jokers):
         text_ = "the joker swapped in could then not be played in this turn"
         raise Refused(Reason.JOKER_NOT_PLAYED, text_, clause="B7", field="joker_swap", cards="JK")
     if not placed.hand and state.rules.go_out is GoOut.DISCARD:
@@ -185,29 +189,10 @@ def _fair(state: State, seat: int, cards: bytes, placed: Placed) -> Placed:
     return placed
 
 
-def _jokers_playable(state: State, seat: int, placed: Placed) -> bool:
-    """Whether every joker still owed after the lay can be played in this turn."""
-    if not placed.owed_jokers:
-        return True
-    then = after(state, seat, placed)
-    # A further swap may bring what is missing: two jokers and a natural are a meld where one and two are none.
-    further = (_swaps(then.rules, index, meld, placed.hand) for index, meld in enumerate(placed.melds))
-    lays = chain(possible_lays(then, seat, JOKER), *further)
-    return any(_passes(then, seat, lay) for lay in lays)
-
-
 def _swaps(rules: RuleSet, index: int, meld: Meld, cards: bytes) -> Iterator[SwapJoker]:
     """The swaps of the cards, each once, for a joker of the meld, as far as shape decides them."""
     if rules.joker_swap is not JokerSwap.NEVER and JOKER in meld.cards:
         yield from (SwapJoker(index, card) for card in sorted(set(cards)) if swap_place(rules, meld, card) is not None)
-
-
-def _passes(state: State, seat: int, lay: Lay) -> bool:
-    try:
-        check_lay(state, seat, lay)
-    except Refused:
-        return False
-    return True
 
 
 def _named(state: State, index: int, way: Extension) -> LayOff | None:

@@ -35,6 +35,7 @@ MODULES: Final = (
     "turns",
     "draws",
     "lays",
+    "debts",
     "legal",
     "listing",
     "melds",
