@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from engine.actions import Action
 from engine.errors import Reason, Refused
 from engine.events import Event
-from engine.legal import legal_actions
 from engine.replay import write_move
 from engine.state import State
 from engine.step import play
@@ -108,15 +106,16 @@ async def list_legal(
     """The legal actions of the token's seat from the `start`-th on, at most `size`; none where another seat is to move
     (G7).
 
-    Raises TOKEN_REQUIRED, TOKEN_INVALID, and VERSION_MISMATCH where the game is not at `at_version`.
+    Raises TOKEN_REQUIRED, TOKEN_INVALID, VERSION_MISMATCH where the game is not at `at_version`, and the store's
+    BadCursor where no list was given up to `start`.
     """
     table = await load(desk, game)
     seat = seat_of(table, token)
     _must_be_at(table, at_version)
     if table.match is None or table.phase is not Phase.PLAYING:
         return LegalActions(table.version, (), more=False)
-    found = tuple(islice(legal_actions(table.match, seat), start, start + size + 1))
-    return LegalActions(table.version, found[:size], more=len(found) > size)
+    found, more = await desk.listings.page(table.game, table.mark, table.match, seat, start=start, size=size)
+    return LegalActions(table.version, tuple(found), more=more)
 
 
 async def suggest(desk: Desk, game: str, token: str | None) -> Suggested:
