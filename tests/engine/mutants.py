@@ -353,6 +353,14 @@ MUTANTS = (
         "(lay for lay in lays if is_legal(state, seat, lay))",
         "lays",
     ),
+    Mutant(
+        "G8",
+        "a hand may grow in rounds that are not played",
+        "faults",
+        "rules.round_limit - 1 + piled",
+        "rules.round_limit + piled",
+    ),
+    Mutant("G8", "any hand comes out even", "faults", "return any(laid in sums for laid", "return any(laid for laid"),
     Mutant("G8", "cards go to and fro for ever", "turns", "idle >= state.rules.idle_limit", "False"),
     Mutant(
         "G8", "a table without an end is let pass", "faults", "if not rules.target and not rules.deals:", "if False:"
