@@ -59,7 +59,7 @@ class RestApi(Api):
                 async for event in _events(_lines(response.aiter_bytes())):
                     if event.name == "end":
                         return
-                    if event.name == "error":
+                    if event.name == "failure":
                         raise _call_error(response.status_code, event.data.encode())
                     yield Parse(event.data, pb.ObserveResponse(), ignore_unknown_fields=True)
             finally:
