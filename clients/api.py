@@ -76,7 +76,7 @@ class Api(Protocol):
         ...
 
     async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
-        """Ends that a bot plays the seat."""
+        """Takes the seat back from the bot."""
         ...
 
     async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:

@@ -65,7 +65,7 @@ class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
             return await self._stub.AddBot(request, metadata=_as(token), timeout=_TIMEOUT_S)
 
     async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
-        """Ends that a bot plays the seat."""
+        """Takes the seat back from the bot."""
         with _errors():
             return await self._stub.ResumeSeat(request, metadata=_as(token), timeout=_TIMEOUT_S)
 

@@ -61,7 +61,7 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
         return await self._send("POST", f"/v1/{request.name}:addBot", Game(), token, body=request)
 
     async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
-        """Ends that a bot plays the seat."""
+        """Takes the seat back from the bot."""
         return await self._send("POST", f"/v1/{request.name}:resumeSeat", Game(), token, body=request)
 
     async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
