@@ -60,7 +60,7 @@ def test_a_server_has_the_memory_for_its_share() -> None:
     for gib, count in zip(found["memory of all workers"], workers, strict=True):
         assert gib * 2**10 / count < 0.7 * memory_limit()
     players = 1000
-    rows = (found["server, memory"], found["server, a connection"], found["server, a stream"])
+    rows = (found["server, memory"], found["server, per connection"], found["server, per stream"])
     for memory, connection, stream in zip(*rows, strict=True):
         assert memory + (streams_a_server() - players) * (connection + stream) / 2**10 < 0.7 * memory_limit()
 
