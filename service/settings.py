@@ -33,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="The Redis that keeps the games: redis://, rediss://, unix://, redis+sentinel://, "
             "rediss+sentinel://, redis+cluster:// or rediss+cluster://. "
-            f"Empty: the embedded server with --embedded, else {LOCAL_REDIS}.",
+            f"Empty: the embedded server with --embedded, otherwise {LOCAL_REDIS}.",
             extra={"secret": True},
         ),
     ] = ""

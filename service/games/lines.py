@@ -26,7 +26,7 @@ class Lines:
         before = line.failures
         async with line.lock:
             if line.failures > before:
-                raise StoreUnavailable("the store was not to be had for those who were before in the line")
+                raise StoreUnavailable("the store was not available to callers earlier in the line")
             try:
                 yield
             except StoreUnavailable:

@@ -68,7 +68,7 @@ def test_a_server_has_the_memory_for_its_share() -> None:
 def test_the_guide_and_the_autoscaler_name_one_number_of_streams() -> None:
     """Where docs/operations.md says how many streams are many, it is the number that the autoscaler goes by."""
     page = (DEPLOY.parent / "docs" / "operations.md").read_text()
-    (told,) = re.findall(r"\| `rummyd_open_streams` \| over ([\d,]+) a worker", page)
+    (told,) = re.findall(r"\| `rummyd_open_streams` \| over ([\d,]+) per worker", page)
     assert float(told.replace(",", "")) == streams_a_server()
 
 
