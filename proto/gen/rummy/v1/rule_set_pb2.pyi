@@ -482,9 +482,7 @@ class RuleSet(_message.Message):
     sets_count_once: _builtins.bool
     """Whether three cards of one rank left in a hand count as one card."""
     out_at_once: _builtins.int
-    """What the winner's score is multiplied by, 1 to 10, for laying the whole hand in one turn, having laid nothing
-    before.
-    """
+    """The factor, 1 to 10, on the score of a winner who lays the whole hand in one turn, having laid nothing before."""
     foul: Global___RuleSet.Foul.ValueType
     """What happens when a seat lays cards that it holds, and they make no meld or do not fit."""
     target: _builtins.int
