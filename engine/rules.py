@@ -112,7 +112,7 @@ class Scoring(StrEnum):
 
 
 class AcePoints(StrEnum):
-    """An ace counts 1; or 11 where `ace` is `either`, otherwise 1; or 15, but 1 where it is low in a run on the table."""
+    """An ace counts 1; 11 where `ace` is `either`, otherwise 1; or 15, but 1 where it is low in a run on the table."""
 
     ONE = "one"
     ELEVEN_IF_HIGH = "eleven_if_high"

@@ -32,7 +32,7 @@ def session(folder: Path, jobs: int, outcomes: dict[int, str]) -> Path:
 def test_a_module_is_tried_by_its_own_tests_first(module: str) -> None:
     """A mutant is put to the tests of its module first, and never to tests that break the engine themselves."""
     first, others = ordered_tests(module, ROOT)
-    own = f"tests/engine/test_{module.split('/')[0]}.py"
+    own = f"tests/engine/test_{module.split('/', maxsplit=1)[0]}.py"
     assert first[0] == own or not (ROOT / own).exists()
     assert len({*first, *others}) == len(first) + len(others) > 10
     assert "tests/engine/test_mutants.py" not in [*first, *others]
