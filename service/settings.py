@@ -67,10 +67,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     keep_over_seconds: Annotated[
         int,
         Meta(
-            ge=60,
-            le=LONGEST,
-            description="How long a match that is over is kept, in seconds. For that long its replay is available, and "
-            "a retry finds the first answer.",
+            ge=60, le=LONGEST, description="How long a match that is over is kept for replays and retries, in seconds."
         ),
     ] = 24 * 3600
     history_length: Annotated[
