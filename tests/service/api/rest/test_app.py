@@ -95,7 +95,7 @@ def test_the_docs_load_only_the_document_of_this_server() -> None:
     ],
 )
 async def test_a_page_of_an_allowed_origin_may_call(client: httpx.AsyncClient, asked_for: str) -> None:
-    """The browser's question is answered with the headers that a frontend and its libraries send, and without credentials."""
+    """The browser's question is answered with the headers that pages and their libraries send, without credentials."""
     asked = {
         "Origin": "https://table.example",
         "Access-Control-Request-Method": "GET",
