@@ -88,6 +88,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Over REST: the body is compressed."""
     ERROR_REASON_BODY_TOO_SLOW: _ErrorReason.ValueType  # 46
     """Over REST: the body was not there in time. Send the request again."""
+    ERROR_REASON_HEAD_TOO_LARGE: _ErrorReason.ValueType  # 47
+    """Over REST: the request's line and headers together have more bytes than the server reads."""
     ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
     """The match is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
@@ -198,6 +200,8 @@ ERROR_REASON_BODY_COMPRESSED: ErrorReason.ValueType  # 45
 """Over REST: the body is compressed."""
 ERROR_REASON_BODY_TOO_SLOW: ErrorReason.ValueType  # 46
 """Over REST: the body was not there in time. Send the request again."""
+ERROR_REASON_HEAD_TOO_LARGE: ErrorReason.ValueType  # 47
+"""Over REST: the request's line and headers together have more bytes than the server reads."""
 ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101
 """The match is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102
