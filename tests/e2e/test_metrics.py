@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.embedded import EmbeddedRedis
 from service.observability import metrics
+from service.store.keys import Keys
 from tests import servers
 from tests.e2e.clients import Client, Failure
 from tests.e2e.conftest import Start
@@ -135,10 +136,11 @@ async def too_many_tables(client: Client) -> None:
 
 def stand_still(redis: EmbeddedRedis) -> None:
     """Has something due in a shard at which no server can look any more."""
+    keys = Keys("rummyd").due(0)
     with servers.client(redis.url) as commands:
-        commands.delete("rummyd:{s0}:pulse")
-        commands.hset("rummyd:{s0}:pulse", "not a", "number")
-        commands.zadd("rummyd:{s0}:due", {"a": 1})
+        commands.delete(keys.pulse)
+        commands.hset(keys.pulse, "not a", "number")
+        commands.zadd(keys.due, {"a": 1})
 
 
 def of_a_newer_release(redis: EmbeddedRedis, name: str) -> None:
