@@ -189,6 +189,12 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
     "Servers": (
         Panel("Ready", "short", "1: takes calls.", {"{{instance}}": _gauge("rummyd_ready", "instance", "min")}),
         Panel(
+            "Shards lost",
+            "short",
+            "Shards of the store that take no commit, as each server sees them.",
+            {"{{instance}}": _gauge("rummyd_shards_lost", "instance", "max")},
+        ),
+        Panel(
             "Releases",
             "short",
             "Servers by release.",

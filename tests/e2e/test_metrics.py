@@ -85,7 +85,7 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
     assert still["rummyd_build_info"] == still["rummyd_ready"] == 1
     seen.add("rummyd_build_info")
     await asyncio.to_thread(embedded_redis.kill)
-    await moves("rummyd_ready", "rummyd_store_errors_total")
+    await moves("rummyd_ready", "rummyd_shards_lost", "rummyd_store_errors_total")
     await asyncio.to_thread(embedded_redis.start)
     assert seen == names()
 
