@@ -135,9 +135,10 @@ async def too_many_tables(client: Client) -> None:
 
 def stand_still(redis: EmbeddedRedis) -> None:
     """Has something due in a shard at which no server can look any more."""
-    with servers.client(redis.url) as commands:
-        commands.delete("rummyd:{s0}:pulse")
-        commands.hset("rummyd:{s0}:pulse", "not a", "number")
+    with servers.client(redis.url) as commands, commands.pipeline() as at_once:  # a server that looks writes it anew
+        at_once.delete("rummyd:{s0}:pulse")
+        at_once.hset("rummyd:{s0}:pulse", "not a", "number")
+        at_once.execute()
         commands.zadd("rummyd:{s0}:due", {"a": 1})
 
 
