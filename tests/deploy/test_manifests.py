@@ -230,3 +230,18 @@ def test_a_failover_takes_no_server_out() -> None:
     """Servers are left out after longer than a failover takes: until then they say themselves what is the matter."""
     probe = container()["readinessProbe"]
     assert probe["periodSeconds"] * probe["failureThreshold"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("overlay", "component"), [("production", "gateway"), ("dev", "ingress")], ids=["production", "dev"]
+)
+def test_an_overlay_says_where_proxies_run(overlay: str, component: str) -> None:
+    """The namespace that proxies are let in from is a line of the overlay: no cluster has them where another has."""
+    found = yaml.safe_load((K8S / "overlays" / overlay / "kustomization.yaml").read_text())
+    (policy,) = [
+        document for _, document in manifests(K8S / "components" / component) if document["kind"] == "NetworkPolicy"
+    ]
+    (patch,) = [each for each in found["patches"] if each["target"].get("name") == policy["metadata"]["name"]]
+    (change,) = yaml.safe_load(patch["patch"])
+    assert change["path"] == "/spec/ingress/0/from/0/namespaceSelector/matchLabels"
+    assert change["value"] == policy["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchLabels"]
