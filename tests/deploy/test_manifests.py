@@ -245,3 +245,14 @@ def test_an_overlay_says_where_proxies_run(overlay: str, component: str) -> None
     (change,) = yaml.safe_load(patch["patch"])
     assert change["path"] == "/spec/ingress/0/from/0/namespaceSelector/matchLabels"
     assert change["value"] == policy["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchLabels"]
+
+
+def test_api_keys_have_a_place() -> None:
+    """A Secret of API keys is mounted where there is one, and the overlay names its file as the setting wants it."""
+    (volume,) = [each for each in deployment()["spec"]["template"]["spec"]["volumes"] if "secret" in each]
+    (mount,) = [each for each in container()["volumeMounts"] if each["name"] == volume["name"]]
+    secret = volume["secret"]
+    assert secret["optional"]
+    says = (K8S / "overlays" / "production" / "kustomization.yaml").read_text()
+    assert f"RUMMYD_API_KEYS_FILE={mount['mountPath']}/api-keys " in says
+    assert f"create secret generic {secret['secretName']} --from-file=api-keys=FILE" in says
