@@ -65,8 +65,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=60, le=LONGEST, description="How long a match is kept after its last act, in seconds.")
     ] = 7 * 24 * 3600
     keep_over_seconds: Annotated[
-        int, Meta(ge=60, le=LONGEST, description="How long a match that is over is kept, in seconds.")
-    ] = 3 * 24 * 3600
+        int,
+        Meta(
+            ge=60,
+            le=LONGEST,
+            description="How long a match that is over is kept, in seconds: so long its replay can be had, and a retry "
+            "finds the first answer.",
+        ),
+    ] = 24 * 3600
     history_length: Annotated[
         int,
         Meta(ge=1, le=1_000_000, description="How many of a table's versions are kept for watchers to resume from."),

@@ -11,8 +11,9 @@ from typing import Final
 
 from bench.load.report import figures
 from bench.load.run import Outcome, Plan
+from service.store.keys import SHARDS
 
-__all__ = ["PAGE", "PLANS", "TooBusyError", "write"]
+__all__ = ["KEPT_S", "PAGE", "PLANS", "TooBusyError", "masters", "write"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "operations.md"
 _PLACE: Final = re.compile(r"(?<=<!-- capacity: written by `make capacity` -->\n).*?(?=<!-- /capacity -->)", re.DOTALL)
@@ -33,6 +34,7 @@ _OF_PLAYERS: Final = (
     "event loop late",
     "commit to hand-over",
     "Redis, idle",
+    "Redis, looks",
     "Redis",
     "Redis, commands",
     "Redis, network",
@@ -46,6 +48,8 @@ _KEPT: Final = 0.95
 _TIMES: Final = 100
 _FULL: Final = 0.7
 """How busy a core may be that still has room for a bad minute."""
+KEPT_S: Final = 3600
+"""How long tables that are over are kept where there are so many (`RUMMYD_KEEP_OVER_SECONDS`)."""
 
 
 class TooBusyError(Exception):
@@ -105,15 +109,26 @@ def _scaled(players: Sequence[Outcome]) -> Iterator[str]:
 def _taken(players: Outcome) -> dict[str, str]:
     found = {name: value for name, (value, _) in figures(players).items()}
     workers = math.ceil(_TIMES * found["server"] / 100 / _FULL)
-    masters = math.ceil(_TIMES * found["Redis"] / 100 / _FULL)
+    looks = found["Redis, idle"] / 100
+    cores = _TIMES * (found["Redis"] / 100 - looks) + workers * looks
+    under_way = _TIMES * players.plan.tables * players.table_bytes
+    over = _TIMES * found["acts"] * KEPT_S * players.table_bytes / players.versions
     few = players.server_bytes.few
     memory = workers * few + _TIMES * (players.server_bytes.streams - few)
     return {
         f"workers, each {100 * _FULL:.0f} % of a core busy": str(workers),
         "memory of all workers": f"{memory / 2**30:.1f} GiB",
-        f"Redis masters, each {100 * _FULL:.0f} % of a core busy": str(masters),
-        "memory for their tables": f"{_TIMES * players.plan.tables * players.table_bytes / 2**30:.1f} GiB",
+        "Redis, all masters together": f"{cores:.1f} cores",
+        f"Redis masters, each {100 * _FULL:.0f} % of a core busy": masters(cores),
+        "memory of Redis, for tables under way": f"{under_way / 2**30:.1f} GiB",
+        "memory of Redis, for tables that were over within the hour": f"{over / 2**30:.1f} GiB",
     }
+
+
+def masters(cores: float) -> str:
+    """How many masters share so much work of Redis, as they share whole shards."""
+    each = int(_FULL // (cores / SHARDS))
+    return str(math.ceil(SHARDS / each)) if each else f"more than {SHARDS}"
 
 
 def _row(*cells: str) -> str:

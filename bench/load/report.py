@@ -68,7 +68,8 @@ def _figures(outcome: Outcome) -> Iterator[tuple[str, tuple[float, str]]]:
         yield "commit to hand-over", (1e3 * used.delay_s / max(1.0, used.delivered), "ms on average")
         yield from _memory(outcome)
     if used.redis_s:
-        yield "Redis, idle", (outcome.idle.redis_commands / outcome.idle.wall_s, "commands a second")
+        yield "Redis, idle", (100 * outcome.idle.redis_s / outcome.idle.wall_s, "% of a core")
+        yield "Redis, looks", (outcome.idle.redis_commands / outcome.idle.wall_s, "commands a second")
         yield "Redis", (100 * used.redis_s / used.wall_s, "% of a core")
         yield "Redis, an act", (1e6 * used.redis_s / acts, "µs of CPU")
         yield "Redis, scripts", (used.redis_scripts / acts, "an act")

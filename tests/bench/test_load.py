@@ -149,6 +149,15 @@ def test_the_figures_are_written_into_their_place(outcomes: Sequence[Outcome], t
     assert "<!-- capacity: written by `make capacity` -->" in capacity.PAGE.read_text()
 
 
+@pytest.mark.parametrize(
+    ("cores", "told"),
+    [(0.5, "1"), (1.0, "2"), (2.0, "4"), (3.7, "6"), (5.6, "8"), (11.0, "16"), (11.3, "more than 16")],
+)
+def test_masters_share_whole_shards(cores: float, told: str) -> None:
+    """A shard's work is one master's, so that there are as many masters as leave none with a shard too many."""
+    assert capacity.masters(cores) == told
+
+
 def test_figures_of_a_pace_that_was_not_kept_are_not_written(outcomes: Sequence[Outcome], tmp_path: Path) -> None:
     """Where players acted less often than they should have, it is said of which front, and the page stays as it is."""
     page = tmp_path / "page.md"

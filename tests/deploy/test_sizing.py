@@ -4,6 +4,8 @@ import re
 
 import yaml
 
+from bench.load import capacity as capacity_run
+from bench.load.server import ONE_OF_MANY
 from tests.deploy.test_manifests import DEPLOY, K8S, Manifest, container, manifests
 
 
@@ -63,6 +65,14 @@ def test_a_server_has_the_memory_for_its_share() -> None:
     rows = (found["server, memory"], found["server, a connection"], found["server, a stream"])
     for memory, connection, stream in zip(*rows, strict=True):
         assert memory + (streams_a_server() - players) * (connection + stream) / 2**10 < 0.7 * memory_limit()
+
+
+def test_production_is_set_as_what_was_measured() -> None:
+    """Sizing is reckoned with what production sets: how often a server looks, and how long what is over is kept."""
+    (made,) = yaml.safe_load((K8S / "overlays" / "production" / "kustomization.yaml").read_text())["configMapGenerator"]
+    settings = dict(literal.split("=") for literal in made["literals"])
+    assert float(settings["RUMMYD_KEEP_OVER_SECONDS"]) == capacity_run.KEPT_S
+    assert settings["RUMMYD_CLOCK_SECONDS"] == dict([ONE_OF_MANY])["--clock-seconds"]
 
 
 def test_the_guide_and_the_autoscaler_name_one_number_of_streams() -> None:

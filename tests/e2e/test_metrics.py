@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.embedded import EmbeddedRedis
 from service.observability import metrics
+from service.store.keys import Keys
 from tests import servers
 from tests.e2e.clients import Client, Failure
 from tests.e2e.conftest import Start
@@ -135,11 +136,12 @@ async def too_many_tables(client: Client) -> None:
 
 def stand_still(redis: EmbeddedRedis) -> None:
     """Has something due in a shard at which no server can look any more."""
+    keys = Keys("rummyd").due(0)
     with servers.client(redis.url) as commands, commands.pipeline() as at_once:  # a server that looks writes it anew
-        at_once.delete("rummyd:{s0}:pulse")
-        at_once.hset("rummyd:{s0}:pulse", "not a", "number")
+        at_once.delete(keys.pulse)
+        at_once.hset(keys.pulse, "not a", "number")
         at_once.execute()
-        commands.zadd("rummyd:{s0}:due", {"a": 1})
+        commands.zadd(keys.due, {"a": 1})
 
 
 def of_a_newer_release(redis: EmbeddedRedis, name: str) -> None:
