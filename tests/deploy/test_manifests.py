@@ -17,6 +17,7 @@ from tests.e2e.live import Rummyd
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 K8S = DEPLOY / "k8s"
+GUIDE = DEPLOY.parent / "docs" / "operations.md"
 Manifest = dict[str, Any]
 
 
@@ -88,6 +89,8 @@ def test_a_server_has_the_time_to_drain() -> None:
     service = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text())["services"]["rummyd-1"]
     wait = float(service["stop_grace_period"].removesuffix("s"))
     assert wait >= float(service["environment"]["RUMMYD_GRACE_SECONDS"]) + 5
+    told = re.findall(r"docker run (?:--stop-timeout (\d+) )?--read-only", GUIDE.read_text())
+    assert [float(seconds or 10) >= Settings().grace_seconds + 5 for seconds in told] == [True]
 
 
 def test_ports_are_those_of_the_settings() -> None:
@@ -253,6 +256,22 @@ def test_api_keys_have_a_place() -> None:
     (mount,) = [each for each in container()["volumeMounts"] if each["name"] == volume["name"]]
     secret = volume["secret"]
     assert secret["optional"]
-    says = (K8S / "overlays" / "production" / "kustomization.yaml").read_text()
-    assert f"RUMMYD_API_KEYS_FILE={mount['mountPath']}/api-keys " in says
-    assert f"create secret generic {secret['secretName']} --from-file=api-keys=FILE" in says
+    for page in (K8S / "overlays" / "production" / "kustomization.yaml", GUIDE):
+        says = page.read_text()
+        assert re.search(rf"RUMMYD_API_KEYS_FILE={mount['mountPath']}/api-keys\b", says)
+        assert f"create secret generic {secret['secretName']} --from-file=api-keys=FILE" in says
+
+
+def test_the_namespace_comes_before_what_goes_into_it() -> None:
+    """Whoever follows the guide to production has the namespace, as the base makes it, before its Secret, then all."""
+    assert [document["kind"] for path, document in manifests() if path == "k8s/base/namespace.yaml"] == ["Namespace"]
+    steps = re.findall(
+        r"^kubectl (apply -f deploy/k8s/base/namespace.yaml|-n rummyd create secret|apply -k \S+/production)$",
+        re.sub(r" generic .*", "", GUIDE.read_text()),
+        re.MULTILINE,
+    )
+    assert steps == [
+        "apply -f deploy/k8s/base/namespace.yaml",
+        "-n rummyd create secret",
+        "apply -k deploy/k8s/overlays/production",
+    ]
