@@ -47,4 +47,4 @@ class Cpu:
             for name, (of_all, share) in known.items()
         )
         still = ", ".join(f"{name} {share:.1%}" for name, (_, share) in known.items())
-        return f"CPU an act, with the joins, looks and streams that go with it: {each} ({acts}); idle: {still}"
+        return f"CPU per act, with the joins, looks and streams that go with it: {each} ({acts}); idle: {still}"

@@ -53,7 +53,7 @@ def _flags(parser: ArgumentParser) -> None:
     parser.add_argument("--think", type=float, default=2.0, help="seconds that players think over an act, on average")
     parser.add_argument("--max-fail-ratio", type=float, default=0.01, help="the share of requests that may fail")
     for flag, who in (("--metrics", "the server's metrics"), ("--redis", "its Redis")):
-        parser.add_argument(flag, default="", help=f"the URL of {who}, to tell CPU an act")
+        parser.add_argument(flag, default="", help=f"the URL of {who}, to tell CPU per act")
 
 
 @events.init.add_listener

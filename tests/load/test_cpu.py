@@ -18,7 +18,7 @@ def test_what_both_take_idle_and_for_the_stop_is_left_out() -> None:
     cpu.stop()
     cpu.stop()  # what is read later is not asked for
     assert cpu.told() == (
-        "CPU an act, with the joins, looks and streams that go with it: server 2,000 µs, Redis 200 µs (1,000 acts);"
+        "CPU per act, with the joins, looks and streams that go with it: server 2,000 µs, Redis 200 µs (1,000 acts);"
         " idle: server 5.0%, Redis 1.0%"
     )
 
