@@ -11,6 +11,11 @@ from subprocess import PIPE
 import httpx
 import pytest
 from google.api import annotations_pb2, http_pb2
+from google.protobuf.descriptor import Descriptor
+from rummy.v1.action_pb2 import Action
+from rummy.v1.event_pb2 import Event
+from rummy.v1.game_pb2 import Game
+from rummy.v1.view_pb2 import Options, View
 
 from clients.methods import KEYED, METHODS
 from tests.conftest import Lacking
@@ -61,6 +66,21 @@ def test_it_has_every_call(node: str) -> None:
         name = method.name[0].lower() + method.name[1:]
         wanted.append((name, "GET" if rule.get else "POST", path, wants_id, keyed))
     assert sorted(tuple(json.loads(line)) for line in said.splitlines()) == sorted(wanted)
+
+
+def test_the_table_in_a_page_names_what_there_is() -> None:
+    """The fields, actions and events that the page's script names are those of the API."""
+    script = (CLIENT / "examples" / "table.js").read_text()
+    named: dict[Descriptor, set[str]] = {
+        Game.DESCRIPTOR: set(re.findall(r"\bgame\??\.(\w+)", script)),
+        View.DESCRIPTOR: set(re.findall(r"\bview\??\.(\w+)", script)),
+        Options.DESCRIPTOR: set(re.findall(r"\boptions\??\.(\w+)", script)),
+        Action.DESCRIPTOR: set(re.findall(r"\b(?:action\.|act\(\{ )(\w+)", script)),
+        Event.DESCRIPTOR: set(re.findall(r"^  (\w+): \(", script.split("const EVENTS")[1], re.MULTILINE)),
+    }
+    for message, names in named.items():
+        assert len(names) > 2, message.name
+        assert names - {field.json_name for field in message.fields} == set()
 
 
 def test_the_program_of_its_page_plays(node: str, redis_url: str, tmp_path: Path) -> None:
