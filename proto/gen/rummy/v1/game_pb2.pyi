@@ -277,7 +277,9 @@ class Game(_message.Message):
 
     @_builtins.property
     def turn_limit(self) -> Global___Game.TurnLimit:
-        """How long a player may take. Left out: as long as he likes. When the time is up the seat draws and discards by itself."""
+        """How long a player may take. Left out, in an answer
+        unset: as long as he likes. When the time is up the seat draws and discards by itself.
+        """
 
     def __init__(
         self,

@@ -791,7 +791,7 @@ class ListEventsResponse(_message.Message):
     """The mark to go on with: it tells this version from any other of the same number."""
     @_builtins.property
     def snapshot(self) -> _game_pb2.Game:
-        """The whole table, and no batches: where there is nothing to go on from, the epoch is another, the versions after `after` are not kept any more, or that one is lost."""
+        """The whole table, and no batches: where there is nothing to go on from, the epoch is another, the versions after `after` are not kept any more, or that one is lost. Else unset."""
 
     @_builtins.property
     def batches(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.EventBatch]:

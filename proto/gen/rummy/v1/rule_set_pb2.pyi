@@ -412,11 +412,11 @@ class RuleSet(_message.Message):
     a pool where there is none.
     """
     packs: _builtins.int
-    """Number of 52-card packs, 1 to 4. Left out: by the number of players, where the preset has it so."""
+    """Number of 52-card packs, 1 to 4. Left out: the preset's. Unset in an answer: by the number of players."""
     jokers: _builtins.int
     """Jokers in all, 0 to 8."""
     hand_size: _builtins.int
-    """Cards dealt to each seat. Left out: by the number of players and packs, where the preset has it so."""
+    """Cards dealt to each seat. Left out: the preset's. Unset in an answer: by the number of players and packs."""
     up_card: _builtins.bool
     """Whether a card is turned up to start the discard pile."""
     opening_draw: _builtins.int
@@ -468,11 +468,11 @@ class RuleSet(_message.Message):
     joker_points: _builtins.int
     """What a joker counts."""
     stake: _builtins.int
-    """Points put in the pool each deal."""
+    """Points put in the pool each deal. Unset in an answer: there is no pool."""
     carry_over: _builtins.bool
-    """An unclaimed pool stays for the next deal."""
+    """An unclaimed pool stays for the next deal. Unset in an answer: there is no pool."""
     one_winner: _builtins.bool
-    """Several out in one round are decided by the lowest last discard, not shared."""
+    """Several out in one round are decided by the lowest last discard, not shared. Unset in an answer: there is no pool."""
     sets_count_once: _builtins.bool
     """Three cards of one rank left in a hand count as one card."""
     out_at_once: _builtins.int

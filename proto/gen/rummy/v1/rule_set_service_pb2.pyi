@@ -165,7 +165,7 @@ class CheckRuleSetResponse(_message.Message):
     FAULTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
-        """The rule set, whole. Left out where fields are missing, of no known value, or out of their ranges."""
+        """The rule set, whole. Unset where fields are missing, of no known value, or out of their ranges."""
 
     @_builtins.property
     def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___CheckRuleSetResponse.Fault]:
