@@ -19,9 +19,9 @@ __all__ = ["document"]
 _ABOUT: Final = (
     "Rummy at tables: create one, join it, play and watch. The same API is served as gRPC, from the same protos.\n\n"
     "Bodies are JSON. Names are in camel case; snake case is understood, too. In a request, a field left out has its "
-    "default, an unknown one is refused, and one that only the server sets is ignored. In an answer, ignore what you do "
-    "not know: a later release may add fields, events and enum values. A seat's token, which JoinGame answers with, goes "
-    "into the header `Authorization: Bearer TOKEN`.\n\n"
+    "default, an unknown one is refused, and one that only the server sets is ignored. In an answer, ignore what you "
+    "do not know: a later release may add fields, events and enum values. A seat's token, which JoinGame answers with, "
+    "goes into the header `Authorization: Bearer TOKEN`.\n\n"
     "Every error has the body that AIP-193 describes: a reason to act on, a sentence to read, "
     "and the path of each bad field. An HTTP method that a path does not take is 405, `VERB_NOT_ALLOWED`."
 )

@@ -69,7 +69,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
     """The match is not over, or was abandoned before its end and has no replay."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
-    """There is no such method or path."""
+    """There is no such method or path. Over gRPC its code is UNIMPLEMENTED."""
     ERROR_REASON_CODE_NOT_FOUND: _ErrorReason.ValueType  # 31
     """No table has this code, or its table has expired."""
     ERROR_REASON_SPECTATORS_NOT_ALLOWED: _ErrorReason.ValueType  # 32
@@ -90,6 +90,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Over REST: the body is compressed, which the server does not accept."""
     ERROR_REASON_BODY_TOO_SLOW: _ErrorReason.ValueType  # 46
     """Over REST: the body did not arrive in time. Send the request again."""
+    ERROR_REASON_HEAD_TOO_LARGE: _ErrorReason.ValueType  # 47
+    """Over REST: the request's line and headers together have more bytes than the server reads."""
     ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
     """The match is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
@@ -181,7 +183,7 @@ ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
 ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
 """The match is not over, or was abandoned before its end and has no replay."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23
-"""There is no such method or path."""
+"""There is no such method or path. Over gRPC its code is UNIMPLEMENTED."""
 ERROR_REASON_CODE_NOT_FOUND: ErrorReason.ValueType  # 31
 """No table has this code, or its table has expired."""
 ERROR_REASON_SPECTATORS_NOT_ALLOWED: ErrorReason.ValueType  # 32
@@ -202,6 +204,8 @@ ERROR_REASON_BODY_COMPRESSED: ErrorReason.ValueType  # 45
 """Over REST: the body is compressed, which the server does not accept."""
 ERROR_REASON_BODY_TOO_SLOW: ErrorReason.ValueType  # 46
 """Over REST: the body did not arrive in time. Send the request again."""
+ERROR_REASON_HEAD_TOO_LARGE: ErrorReason.ValueType  # 47
+"""Over REST: the request's line and headers together have more bytes than the server reads."""
 ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101
 """The match is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102
