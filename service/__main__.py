@@ -5,10 +5,8 @@ signal ends it at once.
 """
 
 import asyncio
-import contextlib
 import os
 import platform
-import resource
 import signal
 import sys
 from collections.abc import Sequence
@@ -19,9 +17,11 @@ import structlog
 import uvloop
 from rich.console import Console
 
+from service import descriptors
 from service.observability import logs
-from service.server import Addresses, StartError, running
+from service.server import Addresses, running
 from service.settings import Settings, SettingsError, read
+from service.startup import StartError
 from service.workers import working
 
 __all__ = ["main"]
@@ -37,7 +37,7 @@ def main(flags: Sequence[str] | None = None) -> int:
         return _complain(*error.faults, status=2)
     json = settings.log_format == "json" or (settings.log_format == "auto" and not sys.stderr.isatty())
     logs.configure(json=json, level=settings.log_level, instance=settings.instance or platform.node())
-    _open_many_files()
+    descriptors.raise_limit()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_serve(settings))
@@ -58,13 +58,6 @@ async def _serve(settings: Settings) -> int:
             return 0
         _log.error("failed", why=await failing)
         return 1
-
-
-def _open_many_files() -> None:
-    """As many as the system lets this process have: a stream takes one, and many systems start with 1,024."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # there are systems whose kernel allows less than they say
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _stop_signal() -> asyncio.Event:

@@ -9,7 +9,6 @@ are in each other's way alone. How long a request's body may take is the applica
 """
 
 import asyncio
-import resource
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,10 +16,9 @@ import structlog
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-__all__ = ["Patience", "http_of", "most_connections"]
+from service import descriptors
 
-_ENOUGH: Final = 65_536
-"""Descriptors: of no more a server asks the system for."""
+__all__ = ["Patience", "http_of", "most_connections"]
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -35,15 +33,8 @@ class Patience:
 
 
 def most_connections() -> int:
-    """How many connections this process may have: half as many as descriptors, of which it first gets what it may."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return _ENOUGH // 2
-    wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
-    return soft // 2
+    """How many connections this process may have: half as many as descriptors."""
+    return descriptors.limit() // 2
 
 
 def http_of(patience: Patience) -> type[asyncio.Protocol]:

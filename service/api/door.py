@@ -13,7 +13,6 @@ What is refused here has changed nothing, and says when to come again. Bots and 
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
@@ -28,11 +27,12 @@ from service.api.callers import Caller
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
-from service.games.hints import Hints
+from service.games.last_seen import LastSeen
 from service.games.opening import Permit
 from service.games.tokens import has_seat, hash_of
 from service.observability import metrics
-from service.observability.calls import note
+from service.observability.account import note
+from service.recent import Recent
 
 __all__ = ["CODED", "KEYED", "SEATED", "Door", "Limits"]
 
@@ -64,7 +64,7 @@ class Limits:
     """Of a caller."""
     acts_per_second: float = 0
     """Accepted ones, of a table."""
-    burst_seconds: float = 1
+    burst_s: float = 1
     """So many seconds' worth of calls, and of acts, may come at once."""
     tables_per_minute: float = 0
     """Created by a caller."""
@@ -84,19 +84,20 @@ class Door:
         self,
         limits: Limits | None = None,
         keys: ApiKeys | None = None,
-        hints: Hints | None = None,
+        last_seen: LastSeen | None = None,
         *,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`hints` are the tables last seen; `now` gives seconds that never go back."""
+        """`last_seen` has the tables last seen; `now` gives seconds that never go back."""
         limits, rate = limits or Limits(), partial(Rate, now=now)
-        self._limits, self._keys, self._hints = limits, keys or ApiKeys(), hints or Hints()
-        self._calls = rate(limits.calls_per_second, limits.calls_per_second * limits.burst_seconds)
-        self._acts = rate(limits.acts_per_second, limits.acts_per_second * limits.burst_seconds)
+        self._limits, self._keys, self._last_seen = limits, keys or ApiKeys(), last_seen or LastSeen()
+        self._calls = rate(limits.calls_per_second, limits.calls_per_second * limits.burst_s)
+        self._acts = rate(limits.acts_per_second, limits.acts_per_second * limits.burst_s)
         self._tables = rate(limits.tables_per_minute / 60, limits.tables_per_minute)
         self._failures = rate(limits.failures_per_minute / 60, limits.failures_per_minute)
         self._streams, self._watchers = Room(limits.streams_per_caller), Room(limits.watchers_per_table)
-        self._known = _Known()
+        self._known = Recent[bytes, None](MOST)
+        """The hashes of tokens and keys that were right lately: who goes on guessing locks out nobody else."""
         self._told_of_proxy = False
         for limit in fields(Limits):
             metrics.limited.labels(limit.name)  # shown before the first refusal
@@ -142,7 +143,7 @@ class Door:
 
     def issued(self, token: str) -> None:
         """A seat's token is right, as the server has just given it, or has held it to its table's."""
-        self._known.add(hash_of(token))
+        self._known.put(hash_of(token), None)
 
     def tables_of(self, caller: Caller) -> Permit:
         """What asks whether the caller may put up one more table: raises LIMIT_EXCEEDED where he may not."""
@@ -158,16 +159,16 @@ class Door:
         """A token's hash, where it is known to be right or a seat's at the table last seen."""
         digest = hash_of(token)
         if digest not in self._known:
-            table = self._hints.get(name.removeprefix("games/"))
+            table = self._last_seen.get(name.removeprefix("games/"))
             if table is None or not has_seat(table, token):
                 return None
-            self._known.add(digest)
+            self._known.put(digest, None)
         return digest
 
     def _unproven(self, name: str, caller: Caller) -> Hashable:
         """Whose rate a token that is not known to be right takes from. Of tables that were seen lately most of them are
         wrong, and take nothing from those of tables that this server has not come to yet."""
-        return ("unproven", caller.address, self._hints.get(name.removeprefix("games/")) is not None)
+        return ("unproven", caller.address, self._last_seen.get(name.removeprefix("games/")) is not None)
 
     def _check_key(self, method: MethodDescriptor, caller: Caller) -> None:
         if not self._keys:
@@ -182,7 +183,7 @@ class Door:
         if owner is None:
             self._failures.take(("key", caller.address))
             raise ApiError("API_KEY_INVALID", "the API key is none of this server's; it is given once, as x-api-key")
-        self._known.add(hash_of(caller.api_key))
+        self._known.put(hash_of(caller.api_key), None)
         note(api_key=owner)
 
     def _who(self, method: MethodDescriptor, caller: Caller) -> Hashable:
@@ -211,20 +212,3 @@ class Door:
         most = f"{getattr(self._limits, limit):g}"
         text = f"{limit.replace('_', ' ')}: no more than {most}; come again in {max(wait_s, 0.001):.3g} s"
         raise ApiError("LIMIT_EXCEEDED", text, {"limit": limit, "most": most}, retry_s=wait_s)
-
-
-class _Known:
-    """The tokens and keys that were right lately, by their hashes: who goes on guessing locks out nobody else."""
-
-    def __init__(self) -> None:
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
-
-    def add(self, digest: bytes) -> None:
-        """Remembers one; of too many, those longest ago are forgotten."""
-        self._digests[digest] = None
-        self._digests.move_to_end(digest)
-        if len(self._digests) > MOST:
-            self._digests.popitem(last=False)
-
-    def __contains__(self, digest: bytes) -> bool:
-        return digest in self._digests

@@ -20,7 +20,7 @@ from service.api.convert.tables import game_to, view_to, wanted_from
 from service.api.door import Door
 from service.api.errors import Violation, bad_page_token, impossible, invalid
 from service.games import read, seats
-from service.games.act import act, list_legal, suggest, try_out
+from service.games.act import act, dry_run, list_legal, suggest
 from service.games.create import create
 from service.games.desk import Desk
 from service.games.observe import Heartbeat, observe
@@ -29,7 +29,7 @@ from service.games.quick_join import quick_join
 from service.games.rematch import rematch
 from service.games.replay import get_replay
 from service.games.seen import SeenBatch, SeenTable, see
-from service.observability.calls import note
+from service.observability.account import note
 
 __all__ = ["GameHandlers", "build_calls"]
 
@@ -173,7 +173,7 @@ class GameHandlers:
         game, actions = _game(request.name), [action_from(action) for action in request.actions]
         expected = request.expected_version if request.HasField("expected_version") else None
         if request.validate_only:
-            acted = await try_out(self._desk, game, caller.token, actions, expected_version=expected)
+            acted = await dry_run(self._desk, game, caller.token, actions, expected_version=expected)
         else:
             acted = await act(
                 self._desk, game, caller.token, actions, request_id=request.request_id, expected_version=expected

@@ -11,7 +11,6 @@ from engine.legal import legal_actions
 from engine.replay import write_move
 from engine.state import State
 from engine.step import play
-from engine.view import preview
 from service.games.change import Decision, change, load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason, game_over
@@ -22,10 +21,10 @@ from service.games.seats import come_back
 from service.games.seen import SeenTable, see, see_events
 from service.games.tokens import seat_of
 from service.observability import metrics
-from service.observability.calls import note
+from service.observability.account import note
 from service.store.table import Phase, Table, TableEvent
 
-__all__ = ["Acted", "LegalActions", "Suggested", "act", "list_legal", "suggest", "try_out"]
+__all__ = ["Acted", "LegalActions", "Suggested", "act", "dry_run", "list_legal", "suggest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ async def act(
     try:
         changed = await change(desk, game, seat_request(token, request_id, "act", actions), decide)
     except (GameError, Refused) as error:
-        _count(desk.hints.get(game), error.reason)
+        _count(desk.last_seen.get(game), error.reason)
         raise
     _count(changed.table, "repeated" if changed.repeated else "accepted")
     seat = seat_of(changed.table, token)
@@ -89,7 +88,7 @@ async def act(
     return Acted(changed.version, events, see(desk, changed.table, seat))
 
 
-async def try_out(
+async def dry_run(
     desk: Desk, game: str, token: str | None, actions: Sequence[Action], *, expected_version: int | None
 ) -> Acted:
     """Judges the actions as `act` would, and changes nothing.
@@ -100,7 +99,7 @@ async def try_out(
     table = await load(desk, game)
     seat, match = _ready(table, token, expected_version)
     played = play(match, seat, actions, dry_run=True)
-    return Acted(table.version, preview(played.events), see(desk, table, seat))
+    return Acted(table.version, played.events, see(desk, table, seat))
 
 
 async def list_legal(

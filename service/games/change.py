@@ -20,14 +20,14 @@ from service.store.errors import StoreUnavailable
 from service.store.outcome import Answered, Committed, Conflict, Gone, Request
 from service.store.table import SCHEMA, Batch, Table
 
-__all__ = ["Changed", "Decision", "Moot", "change", "load"]
+__all__ = ["Changed", "Decision", "NothingToDo", "change", "load"]
 
 _TRIES: Final = 8
 """Each failed try means that another call succeeded, so that a table never stands still."""
 
 
-class Moot(Exception):
-    """There is nothing to change: what was to be done is done already, or not called for."""
+class NothingToDo(Exception):
+    """What was to be done is done already, or not called for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,18 @@ async def load(desk: Desk, game: str) -> Table:
     loaded = await desk.store.load(game)
     if loaded is None:
         raise _gone(desk, game)
-    desk.hints.put(loaded.table)
+    desk.last_seen.put(loaded.table)
     return loaded.table
 
 
 async def change(desk: Desk, game: str, request: Request | None, decide: Callable[[Table], Decision]) -> Changed:
     """Changes the game as `decide` says.
 
-    `decide` gets a table and gives the next one, or raises GameError, Refused, BadRequest or Moot; it may be called
-    several times. The version, the time and the turn's clock of the next table are filled in here. Raises what
+    `decide` gets a table and gives the next one, or raises GameError, Refused, BadRequest or NothingToDo; it may be
+    called several times. The version, the time and the turn's clock of the next table are filled in here. Raises what
     `decide` raises, GAME_NOT_FOUND, REQUEST_ID_REUSED, and CONTENTION when others came between at every try.
     """
-    table, fresh = desk.hints.get(game), False
+    table, fresh = desk.last_seen.get(game), False
     tries = 0
     while tries < _TRIES:
         if table is None:
@@ -83,11 +83,11 @@ async def change(desk: Desk, game: str, request: Request | None, decide: Callabl
         try:
             with span("decide"):
                 decision = decide(table)
-        except (GameError, Refused, BadRequest, Moot):
+        except (GameError, Refused, BadRequest, NothingToDo):
             if fresh:
-                desk.hints.put(table)
+                desk.last_seen.put(table)
                 raise
-            table = None  # it was judged on a hint, which may be out of date
+            table = None  # it was judged on the one last seen, which may be out of date
             continue
         outcome = await _commit(desk, table, decision, request)
         if isinstance(outcome, Changed):
@@ -109,11 +109,11 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
     try:
         outcome = await desk.store.commit(after, batch, request, record=course.record, due_ms=due_ms)
     except StoreUnavailable:
-        desk.hints.forget(table.game)  # it may be written all the same, or something else before it
+        desk.last_seen.forget(table.game)  # it may be written all the same, or something else before it
         raise
     match outcome:
         case Committed(stored):
-            desk.hints.put(stored)
+            desk.last_seen.put(stored)
             return Changed(stored.version, stored, batch)
         case Answered() as answered:
             return await _replayed(desk, answered, await load(desk, table.game))
@@ -125,13 +125,13 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
 
 async def _replayed(desk: Desk, answered: Answered, newest: Table) -> Changed:
     """What the first call with this request id did."""
-    desk.hints.put(newest)
+    desk.last_seen.put(newest)
     if not answered.same_payload:
         raise reused()
     return Changed(answered.version, newest, await desk.store.batch(newest.game, answered.version), repeated=True)
 
 
 def _gone(desk: Desk, game: str) -> GameError:
-    desk.hints.forget(game)
+    desk.last_seen.forget(game)
     name = f"games/{game}"
     return GameError(GameReason.GAME_NOT_FOUND, f"there is no game {name}, or it has expired", {"game": name})

@@ -1,14 +1,16 @@
 """What every use case works with: the store, the clock and chance, as values that tests can replace."""
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from service.games.hints import Hints
-from service.games.lines import Lines
+from engine.replay import Replay
+from service.games.last_seen import LastSeen
 from service.games.outages import Outages
-from service.games.replays import Replays
+from service.games.queues import Queues
+from service.recent import Recent
 from service.store.store import Store
 
 __all__ = ["Desk"]
@@ -29,7 +31,10 @@ class Desk:
     """So many random bytes that nobody can predict: seeds, secrets, ids."""
     think_ms: int = 1000
     """How long a bot thinks on average before it draws, and before it plays."""
-    hints: Hints = field(default_factory=Hints)
-    lines: Lines = field(default_factory=Lines)
+    last_seen: LastSeen = field(default_factory=LastSeen)
+    queues: Queues = field(default_factory=Queues)
     outages: Outages = field(default_factory=Outages)
-    replays: Replays = field(default_factory=Replays)
+    replays: Recent[str, Replay] = field(default_factory=lambda: Recent(64))
+    """Those asked for last, so that asking again and again costs a match played again only once."""
+    replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One replay is made at a time, so that they take no more than a part of one core."""

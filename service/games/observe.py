@@ -17,8 +17,8 @@ from service.games.rematch import rematch_of
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
 from service.games.tokens import onlooker_of, viewer_of
 from service.observability import metrics
+from service.store.backoff import Backoff
 from service.store.errors import FellBehind, GameGone, HistoryLost, StoreUnavailable
-from service.store.line import Backoff
 from service.store.table import Batch, MatchAbandoned, MatchStarted, Phase, SeatLeft, Table, differ
 from service.store.watch import Watch
 
@@ -169,7 +169,7 @@ async def _loaded(
 
 async def _load_patiently(desk: Desk, game: str) -> Table:
     """The newest table, as soon as the store can be reached. Raises GAME_NOT_FOUND, SERVER_DRAINING."""
-    backoff = Backoff(most=0.5)
+    backoff = Backoff(most_s=0.5)
     while True:
         try:
             with told_to_watchers(desk, game):

@@ -65,7 +65,7 @@ async def put_up(
         table = _new(desk, game, wanted, seats)
         match await desk.store.create(table, Batch(version=1, time_ms=table.created_ms, actor=None), request):
             case Created(stored):
-                desk.hints.put(stored)
+                desk.last_seen.put(stored)
                 return stored
             case CodeTaken():
                 continue

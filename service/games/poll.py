@@ -9,7 +9,7 @@ from service.games.rematch import rematch_of
 from service.games.seen import SeenBatch, SeenTable, see, see_batch
 from service.games.tokens import onlooker_of
 from service.observability import metrics
-from service.observability.calls import waiting
+from service.observability.account import waiting
 from service.store.errors import HistoryLost
 
 __all__ = ["Polled", "poll"]

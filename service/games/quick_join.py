@@ -42,7 +42,7 @@ async def quick_join(
     must_be_playable(wanted)
     request = request_of("quick_join", request_id, wanted, display_name, entropy)
     likeness, refused = likeness_of(wanted), ""
-    async with desk.lines.turn(likeness):  # else a crowd would run from each table that is full to the next, together
+    async with desk.queues.turn(likeness):  # else a crowd would run from each table that is full to the next, together
         for _ in range(_TRIES):
             game = await _choose(desk, wanted, likeness, request, refused, permit)
             try:

@@ -8,7 +8,7 @@ import hmac
 from base64 import b32encode
 from typing import Final
 
-from service.games.change import Decision, Moot, change, load
+from service.games.change import Decision, NothingToDo, change, load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
 from service.games.opening import ID_LENGTH, Wanted, put_up
@@ -42,7 +42,7 @@ async def rematch(desk: Desk, game: str, token: str | None, *, entropy: str = ""
 
     def decide(table: Table) -> Decision:
         if _place(table, number):
-            raise Moot
+            raise NothingToDo
         must_be_open(table)
         free = free_seats(table)
         taken = number if number in free else free[0]
@@ -54,7 +54,7 @@ async def rematch(desk: Desk, game: str, token: str | None, *, entropy: str = ""
 
     try:
         table = (await change(desk, new, request_of(f"rematch {number}", request_id, entropy), decide)).table
-    except Moot:
+    except NothingToDo:
         table = await load(desk, new)
     place = _place(table, number)
     if place is None:

@@ -25,8 +25,11 @@ async def get_replay(desk: Desk, game: str, token: str | None) -> Replay:
     if table.phase is not Phase.FINISHED or table.match is None:
         text = f"the match has not been played to its end: it is {table.phase}"
         raise GameError(GameReason.GAME_NOT_OVER, text, {"state": table.phase})
-    match = table.match
-    return await desk.replays.get(f"{game}/{table.epoch}", lambda: _made(desk, game, match))
+    key = f"{game}/{table.epoch}"  # a finished match never changes
+    async with desk.replaying:
+        replay = desk.replays.get(key) or await _made(desk, game, table.match)
+        desk.replays.put(key, replay)
+    return replay
 
 
 async def _made(desk: Desk, game: str, match: State) -> Replay:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from service.games.change import Decision, Moot, change, load
+from service.games.change import Decision, NothingToDo, change, load
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason, game_over
 from service.games.play import Course, begin, go_on
@@ -92,12 +92,12 @@ async def resume(desk: Desk, game: str, token: str | None, *, request_id: str) -
             raise game_over(table)
         after, returned = come_back(table, number)
         if not returned:
-            raise Moot
+            raise NothingToDo
         return Decision(number, Course(after, returned))
 
     try:
         table = (await change(desk, game, seat_request(token, request_id, "resume"), decide)).table
-    except Moot:
+    except NothingToDo:
         table = await load(desk, game)
     return see(desk, table, seat_of(table, token))
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from service.games.change import Changed, Decision, Moot, change
+from service.games.change import Changed, Decision, NothingToDo, change
 from service.games.desk import Desk
 from service.games.errors import GameError, GameReason
 from service.games.play import Course, go_on
@@ -25,7 +25,7 @@ async def tick(desk: Desk, game: str) -> None:
         nonlocal done
         clock, match, now = table.clock, table.match, desk.now_ms()
         if clock is None or match is None or clock.due_ms > now:
-            raise Moot
+            raise NothingToDo
         done = clock
         if clock.thinking:
             played = bots_moves(match)
@@ -38,7 +38,7 @@ async def tick(desk: Desk, game: str) -> None:
 
     try:
         changed = await change(desk, game, None, decide)
-    except Moot:
+    except NothingToDo:
         return
     except GameError as error:
         if error.reason is not GameReason.GAME_NOT_FOUND:
@@ -49,7 +49,7 @@ async def tick(desk: Desk, game: str) -> None:
 
 
 def _count(changed: Changed, done: TurnClock | None) -> None:
-    """Count what was done when this clock had run down."""
+    """Counts what was done when this clock had run down."""
     if done is None or changed.batch is None:
         return
     metrics.due_lag_seconds.observe(max(0, changed.batch.time_ms - done.due_ms) / 1000)

@@ -13,7 +13,7 @@ from base64 import urlsafe_b64encode
 from typing import Final
 
 from service.games.errors import GameError, GameReason
-from service.observability.calls import note
+from service.observability.account import note
 from service.store.table import Table
 
 __all__ = ["has_seat", "hash_of", "new_token", "onlooker_of", "seat_of", "viewer_of"]

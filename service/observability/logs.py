@@ -11,7 +11,7 @@ from typing import Final, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from service.observability.calls import add_call
+from service.observability.account import add_call
 
 __all__ = ["HIDDEN", "configure", "hide_secrets"]
 

@@ -1,6 +1,6 @@
 """Every metric of rummyd, and the port that shows them.
 
-    calls, call_seconds, open_streams    what clients asked for         moved by `observability.calls`
+    calls, call_seconds, open_streams    what clients asked for         moved by `observability.account`
     limited                              what they had too much of      moved by `api`
     acts, bot_moves, timeouts            what happened at the tables    moved by `games`
     events_delivered, delivery_seconds   what watchers were told        moved by `games`

@@ -21,7 +21,7 @@ from service.store.link import Link
 from service.store.topic import Topic
 from service.store.watch import Watch
 
-__all__ = ["Feed", "FeedLimits", "FeedLoad"]
+__all__ = ["Feed", "FeedLimits"]
 
 
 class FeedLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,15 +30,6 @@ class FeedLimits(msgspec.Struct, frozen=True, kw_only=True):
     room: int = 256
     subscribe_s: float = 2.0
     check_s: float = 15.0
-
-
-class FeedLoad(msgspec.Struct, frozen=True):
-    """What the feed holds at the moment: games subscribed to, watches of them, lines to nodes, and tasks."""
-
-    games: int
-    watches: int
-    lines: int
-    tasks: int
 
 
 class Feed:
@@ -56,8 +47,8 @@ class Feed:
         self._closed = False
 
     @asynccontextmanager
-    async def watch(self, game: str, after: int | None = None, mark: bytes = b"") -> AsyncIterator[Watch]:
-        """The batches of a game above version `after`, or above its version of now; see Watch for how it ends.
+    async def watch(self, game: str, after: int, mark: bytes = b"") -> AsyncIterator[Watch]:
+        """The batches of a game above version `after`; see Watch for how it ends.
 
         With the mark of that version, it ends with HistoryLost where the game's is another of the same number. Raises
         GameGone where there is no such game, and StoreUnavailable where the server cannot be reached now.
@@ -67,7 +58,7 @@ class Feed:
         topic.watches.add(watch)
         try:
             current = await topic.current(self._limits.subscribe_s)
-            watch.begin(current if after is None else after, mark, current, topic.mark)
+            watch.begin(after, mark, current, topic.mark)
             yield watch
         finally:
             topic.watches.discard(watch)
@@ -75,18 +66,12 @@ class Feed:
                 self._drop(topic)
 
     @property
-    def load(self) -> FeedLoad:
-        """What the feed holds at the moment; all zero when nobody watches."""
-        watches = sum(len(topic.watches) for topic in self._topics.values())
-        return FeedLoad(len(self._topics), watches, len(self._nodes), len(self._ending) + 2 * len(self._nodes))
-
-    @property
     def closed(self) -> bool:
         """Whether it has been closed: then StoreUnavailable means that this process stops."""
         return self._closed
 
     async def close(self) -> None:
-        """End every watch with StoreUnavailable, hang up every line, and take no new ones."""
+        """Ends every watch with StoreUnavailable, hangs up every line, and takes no new ones."""
         self._closed = True
         for topic in list(self._topics.values()):
             topic.end(StoreUnavailable("the store is closed"))
@@ -130,7 +115,7 @@ class Feed:
         return topic
 
     def _follow(self, topic: Topic, node: str) -> None:
-        """Follow a game on the node that serves it."""
+        """Follows a game on the node that serves it."""
         topic.node = node
         if node not in self._nodes:
             catch_up = CatchUp(self._reader, self._limits.check_s, self._drop)
@@ -139,7 +124,7 @@ class Feed:
         self._nodes[node].catch_up.follow(topic)
 
     def _leave(self, topic: Topic) -> None:
-        """Follow a game no longer on its node; hang up where it was the last one there."""
+        """Follows a game no longer on its node; hangs up where it was the last one there."""
         node = self._nodes[topic.node]
         node.line.remove(topic.channel)
         node.catch_up.forget(topic)
@@ -150,7 +135,7 @@ class Feed:
                 task.add_done_callback(self._ending.discard)
 
     def _drop(self, topic: Topic) -> None:
-        """Follow a game no longer."""
+        """Follows a game no longer."""
         if self._topics.get(topic.game) is topic:
             del self._topics[topic.game], self._channels[topic.channel]
             self._leave(topic)

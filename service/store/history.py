@@ -19,14 +19,13 @@ Entry = tuple[bytes, dict[bytes, bytes]]
 
 
 class History(msgspec.Struct, frozen=True):
-    """A page of a game's history, with the first and the last version that it has.
+    """A page of a game's history, and the last version that the game has.
 
-    `first_version` is 0 where nothing is kept. A reader who asked for what comes after version v finds v trimmed away
-    where `first_version` > v + 1, and v ahead of the game where `last_version` < v.
+    A reader who asked for what comes after version v finds it trimmed away where the first batch does not follow v,
+    and v ahead of the game where `last_version` < v.
     """
 
     batches: tuple[Batch, ...]
-    first_version: int
     last_version: int
 
 
@@ -59,18 +58,15 @@ class HistoryReader:
         async def send() -> list[object]:
             pipe = self._link.client.pipeline(transaction=False)
             pipe.hget(keys.game, "version")
-            pipe.xrange(keys.history, count=1)
             pipe.xrange(keys.history, min=f"({after}", count=limit)
             return cast(list[object], await pipe.execute())
 
-        version, first, entries = cast(
-            tuple[bytes | None, list[Entry], list[Entry]], await self._link.call("history", send)
-        )
+        version, entries = cast(tuple[bytes | None, list[Entry]], await self._link.call("history", send))
         if version is None:
             return None
         batches = tuple(decode_batch(data) for data in _encoded(entries))
         last = batches[-1].version if batches else 0
-        return History(batches, _version_of(first[0]) if first else 0, max(int(version), last))
+        return History(batches, max(int(version), last))
 
     async def batch(self, game: str, version: int) -> Batch | None:
         """The batch that led to this version; None where it is not kept, or not yet made."""
@@ -103,7 +99,3 @@ class HistoryReader:
 
 def _encoded(entries: list[Entry]) -> list[bytes]:
     return [fields[b"batch"] for _, fields in entries]
-
-
-def _version_of(entry: Entry) -> int:
-    return int(entry[0].partition(b"-")[0])

@@ -5,7 +5,6 @@ another, on which every channel is subscribed to again; what was missed in betwe
 """
 
 import asyncio
-import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol, cast
@@ -13,15 +12,16 @@ from typing import Final, Protocol, cast
 import structlog
 from redis.asyncio.connection import AbstractConnection
 
+from service.store.backoff import Backoff, cancelled
 from service.store.errors import StoreUnavailable
 from service.store.link import FAULTS, Link
 
-__all__ = ["Backoff", "Line", "Listener", "cancelled"]
+__all__ = ["Line", "Listener"]
 
 PING_S: Final = 5.0
 """A line is asked for a sign of life this often, and is lost when it has been silent for twice as long."""
 
-log = structlog.get_logger("rummyd.store")
+_log: Final = structlog.get_logger(__name__)
 
 
 class Listener(Protocol):
@@ -35,30 +35,6 @@ class Listener(Protocol):
 
     def lost(self, line: "Line") -> None:
         """The session has ended, and another is about to begin: now channels may be taken to another line."""
-
-
-class Backoff:
-    """Growing, jittered pauses between attempts: from about `least` to about `most` seconds."""
-
-    def __init__(self, least: float = 0.05, most: float = 2.0) -> None:
-        self._least = least
-        self._most = most
-        self._next = least
-
-    async def pause(self) -> None:
-        """Wait for the next pause to pass."""
-        pause, self._next = self._next, min(self._next * 2, self._most)
-        await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads load, and guards nothing
-
-    def reset(self) -> None:
-        """An attempt has succeeded."""
-        self._next = self._least
-
-
-def cancelled() -> bool:
-    """Whether this task was told to end. In Python 3.11 `wait_for`, which redis-py calls, may swallow the telling."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 class Line:
@@ -76,18 +52,18 @@ class Line:
         self._task = asyncio.create_task(self._run(), name=f"line-{node}")
 
     def add(self, channel: str) -> None:
-        """Follow a channel; the listener is told when it is."""
+        """Follows a channel; the listener is told when it is."""
         self.channels.add(channel)
         self._outbox.put_nowait(("SSUBSCRIBE", channel))
 
     def remove(self, channel: str) -> None:
-        """Follow a channel no longer."""
+        """Follows a channel no longer."""
         self.channels.discard(channel)
         self._leaving[channel] += 1
         self._outbox.put_nowait(("SUNSUBSCRIBE", channel))
 
     def hang_up(self) -> asyncio.Task[None]:
-        """Follow nothing any more; the connection is closed when the task that is given has ended."""
+        """Follows nothing any more; the connection is closed when the task that is given has ended."""
         self._task.cancel()
         return self._task
 
@@ -105,13 +81,13 @@ class Line:
             self._listener.lost(self)
 
     def _report(self, error: Exception) -> None:
-        """Log the loss of a line once, not each attempt to have it back."""
+        """Logs the loss of a line once, not each attempt to have it back."""
         if self._up is not False:
-            log.warning("feed_line_lost", node=self.node, channels=len(self.channels), error=str(error))
+            _log.warning("feed_line_lost", node=self.node, channels=len(self.channels), error=str(error))
         self._up = False
 
     async def _session(self, connection: AbstractConnection) -> None:
-        """Follow all channels on this connection until it is lost, or serves one of them no more: either raises."""
+        """Follows all channels on this connection until it is lost, or serves one of them no more: either raises."""
         try:
             await cast(Callable[[], Awaitable[None]], connection.connect)()
             if cancelled():
@@ -130,7 +106,7 @@ class Line:
             await connection.disconnect(nowait=True)
 
     async def _write(self, connection: AbstractConnection, outbox: asyncio.Queue[tuple[str, ...]]) -> None:
-        """Send what is in the outbox, or pings. A failure closes the connection, which ends reading as well."""
+        """Sends what is in the outbox, or pings. A failure closes the connection, which ends reading as well."""
         while not cancelled():
             try:
                 async with asyncio.timeout(PING_S):
@@ -157,7 +133,7 @@ class Line:
     def _confirmed(self) -> None:
         """The line works."""
         if self._up is False:
-            log.info("feed_line_back", node=self.node, channels=len(self.channels))
+            _log.info("feed_line_back", node=self.node, channels=len(self.channels))
         self._up = True
         self._backoff.reset()
 

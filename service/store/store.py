@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from service.observability import metrics
+from service.store.address import open_link
 from service.store.agreement import Agreement
 from service.store.census import Census, Counted
 from service.store.codec import decode_table, encode_batch, encode_table
@@ -24,7 +25,7 @@ from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import Feed, FeedLimits
 from service.store.history import History, HistoryReader
 from service.store.keys import PHASES, Keys, shard_of
-from service.store.link import Limits, Link, open_link
+from service.store.link import Limits, Link
 from service.store.listing import Listing, Page
 from service.store.outcome import (
     Answered,
@@ -41,7 +42,7 @@ from service.store.outcome import (
 from service.store.probe import Probe
 from service.store.table import Batch, Phase, Table
 
-__all__ = ["Answered", "Committed", "Conflict", "Created", "Exists", "Gone", "Loaded", "Options", "Request", "Store"]
+__all__ = ["Options", "Store"]
 
 COMMIT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
 CONFIRM: Final = Path(__file__).with_name("confirm.lua").read_text("utf-8")
@@ -100,20 +101,20 @@ class Store:
         return await self._probe.lost()
 
     async def close(self) -> None:
-        """End all watches, and close all connections."""
+        """Ends all watches, and closes all connections."""
         await self.feed.close()
         await self._link.close()
 
     async def create(
-        self, table: Table, batch: Batch, request: Request | None = None, *, due_ms: int | None = None
+        self, table: Table, batch: Batch, request: Request | None = None
     ) -> Created | Answered | Exists | CodeTaken:
-        """Store a new game at version 1. Where this request or another has created it before, nothing changes.
+        """Stores a new game at version 1. Where this request or another has created it before, nothing changes.
 
         A private table's code must lie in the game's shard (`keys.shard_of`).
         """
         if table.code and shard_of(table.code) != shard_of(table.game):
             raise ValueError("the code lies in another shard than the game")
-        outcome = await self._write(replace(table, mark=b""), batch, request, (), due_ms)  # it follows none
+        outcome = await self._write(replace(table, mark=b""), batch, request, (), None)  # it follows none
         match outcome:
             case Answered() | CodeTaken():
                 return outcome
@@ -131,7 +132,7 @@ class Store:
         record: Sequence[str] = (),
         due_ms: int | None = None,
     ) -> Committed | Answered | Conflict | Gone:
-        """Store a game's next version, if it is still at the one before, by number and mark.
+        """Stores a game's next version, if it is still at the one before, by number and mark.
 
         `table` has the mark of the version that it was made from, and is given another: after a failover that lost some
         versions, others may have taken their numbers. Without a mark the number alone is compared. `batch` is what led
@@ -211,7 +212,7 @@ class Store:
         return None if value is None else _chosen(value, request)
 
     async def choose(self, request: Request, game: str, *, instead_of: str = "") -> Chosen:
-        """Choose the game at which a request that may be at any takes a seat: this one, if it is the first.
+        """Chooses the game at which a request that may be at any takes a seat: this one, if it is the first.
 
         `instead_of` is the one chosen before, which is known to have refused, and for good. Kept like a match.
         """
@@ -220,7 +221,7 @@ class Store:
         return _chosen(await self._agreement.reach(key, value, old, lifetime_ms), request)
 
     async def look(self, shard: int, now_ms: int, limit: int, answered_ms: int | None = None) -> Look:
-        """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
+        """Claims at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
         return await self._due.look(shard, now_ms, limit, answered_ms)
 
     async def census(self, now_ms: int) -> Counted:
@@ -228,7 +229,7 @@ class Store:
         return await self._census.count(now_ms)
 
     async def drop_due(self, game: str) -> None:
-        """Forget that anything is due in a game that does not exist any more."""
+        """Forgets that anything is due in a game that does not exist any more."""
         await self._due.drop(game)
 
     def lifetime_ms(self, phase: Phase) -> int:

@@ -26,7 +26,7 @@ from service.api.convert.events import batch_to
 from service.games.play import SEED_LINE
 from service.games.seen import see_batch
 from service.games.tokens import hash_of
-from service.store import Batch, Phase, SeatLeft, Table
+from service.store.table import Batch, Phase, SeatLeft, Table
 from tests.chaos.record import Ask, TableRecord, Watched
 from tests.chaos.turns import unfounded
 

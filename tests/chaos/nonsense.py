@@ -26,7 +26,8 @@ from service.api.handlers import build_calls
 from service.embedded import EmbeddedRedis
 from service.games.desk import Desk
 from service.observability import logs
-from service.store import Phase, Store, Table
+from service.store.store import Store
+from service.store.table import Phase, Table
 from tests.chaos.churn import memory_of
 from tests.chaos.scenarios import Figures, Scale
 from tests.e2e.players import game_of
@@ -176,6 +177,6 @@ class Player:
 
     def _table(self) -> Table:
         """The table that was seen last: a refusal has looked at the stored one."""
-        table = self.desk.hints.get(self.name.removeprefix("games/"))
+        table = self.desk.last_seen.get(self.name.removeprefix("games/"))
         assert table is not None
         return table

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final, cast
 
 from service.embedded import EmbeddedRedis
-from service.store import Options, Store
 from service.store.keys import Keys
+from service.store.store import Options, Store
 from tests import servers
 from tests.chaos.check import Truth, faults, lost, misled
 from tests.chaos.fleet import Fleet, fleet

@@ -13,7 +13,7 @@ from msgspec import structs
 from rummy.v1.event_pb2 import EventBatch
 
 from service.embedded import EmbeddedRedis
-from service.store import Store
+from service.store.store import Store
 from tests.chaos.check import Truth, faults, lost
 from tests.chaos.fleet import fleet
 from tests.chaos.load import Plan, play_table

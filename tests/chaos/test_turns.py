@@ -5,7 +5,7 @@ import re
 import pytest
 
 from engine.events import Discarded, Drew, Event, TurnStarted
-from service.store import (
+from service.store.table import (
     Batch,
     MatchStarted,
     SeatAway,

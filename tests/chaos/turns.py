@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.events import Discarded, Drew, JokerSwapped, Knocked, LaidDown, LaidOff, Passed, TookPile, TurnStarted
-from service.store import (
+from service.store.due import SILENCE_MS
+from service.store.table import (
     Batch,
     MatchStarted,
     SeatAway,
@@ -20,7 +21,6 @@ from service.store import (
     TurnLimit,
     TurnTimedOut,
 )
-from service.store.due import SILENCE_MS
 
 PLAYED: Final = (Drew, TookPile, Knocked, LaidDown, LaidOff, JokerSwapped, Discarded, Passed)
 SLACK_MS: Final = 500

@@ -10,7 +10,7 @@ import yaml
 from prometheus_client import REGISTRY
 
 from service.observability import metrics
-from service.observability.calls import FAULTS
+from service.observability.account import FAULTS
 from tools import monitoring
 from tools.dashboard import ROWS
 from tools.monitoring import written

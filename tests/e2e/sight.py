@@ -26,7 +26,7 @@ from engine.notation import write_cards
 from engine.replay import read_replay, replayed
 from engine.rules import DiscardDraw
 from engine.state import State
-from service.store import Batch, SeatLeft
+from service.store.table import Batch, SeatLeft
 from tests.e2e.clients import Heard
 from tests.e2e.naming import CARD, Cards, Dated, Places, beyond, dated, forms, named
 

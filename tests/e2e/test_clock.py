@@ -9,10 +9,15 @@ from rummy.v1.event_pb2 import Event, EventBatch
 from rummy.v1.game_pb2 import Game
 
 from service.embedded import EmbeddedRedis
+from service.store.keys import Keys, shard_of
+from tests import servers
 from tests.e2e.clients import Client, GrpcClient, RestClient
 from tests.e2e.conftest import Start
 from tests.e2e.live import LONGEST_S
 from tests.e2e.players import Match, Watcher, client_of, game_of, watching
+
+OUTAGE_S = 4
+"""Longer than a turn of the test."""
 
 
 def timed(seats: int, seconds: int, *, misses: int = 0, bank: int = 0) -> Game:
@@ -41,19 +46,28 @@ async def until_timed_out(watcher: Watcher, times: int) -> None:
             await watcher.told()
 
 
+async def until_looked_at(redis: EmbeddedRedis, name: str, after_ms: int) -> None:
+    """Waits until it is known that a server looked, after this time, for what is due among tables such as this one."""
+    pulse = Keys("rummyd").due(shard_of(name.removeprefix("games/"))).pulse
+    with servers.client(redis.url) as client:
+        async with asyncio.timeout(LONGEST_S):
+            while int(client.get(pulse) or 0) <= after_ms:  # noqa: ASYNC110 - it is asked
+                await asyncio.sleep(0.02)
+
+
 async def test_a_deadline_fires_once_whichever_server_lives(embedded_redis: EmbeddedRedis, start: Start) -> None:
-    """Turns run out one by one, in time and once each, while one of three servers after the other is killed."""
-    servers = [start(redis_url=embedded_redis.url) for _ in range(3)]
+    """Turns run out one by one, in time and once each, while one of three several after the other is killed."""
+    several = [start(redis_url=embedded_redis.url) for _ in range(3)]
     async with AsyncExitStack() as stack:
-        players = [await stack.enter_async_context(client_of(servers[2], front)) for front in ("grpc", "rest")]
+        players = [await stack.enter_async_context(client_of(several[2], front)) for front in ("grpc", "rest")]
         name = (await players[0].create(timed(2, 1, misses=100))).name
         for player in players:
             await player.join(name)
-        watcher = await stack.enter_async_context(watching(GrpcClient(servers[2]), name))
+        watcher = await stack.enter_async_context(watching(GrpcClient(several[2]), name))
         await until_timed_out(watcher, 2)
-        servers[0].kill()
+        several[0].kill()
         await until_timed_out(watcher, 4)
-        servers[1].kill()
+        several[1].kill()
         await until_timed_out(watcher, 8)
         batches = watcher.batches
         assert [batch.version for batch in batches] == list(range(batches[0].version, batches[-1].version + 1))
@@ -77,9 +91,9 @@ async def test_an_outage_counts_against_nobody(embedded_redis: EmbeddedRedis, st
             player.patient = True
             joined = await player.join(name)
         before = joined.game
-        await asyncio.sleep(0.5)  # a look or two
+        await until_looked_at(embedded_redis, name, before.update_time.ToMilliseconds())
         server.kill()
-        await asyncio.sleep(4)
+        await asyncio.sleep(OUTAGE_S)
         server.start()
         watcher = await stack.enter_async_context(
             watching(GrpcClient(server), name, after=before.version, patient=True)
@@ -89,7 +103,7 @@ async def test_an_outage_counts_against_nobody(embedded_redis: EmbeddedRedis, st
         assert kinds_of(first) == ["turn_extended"]
         assert kinds_of(second)[0] == "turn_timed_out"
         longer = first.events[0].turn_extended.deadline.ToMilliseconds() - before.view.deadline.ToMilliseconds()
-        assert longer >= 4000
+        assert longer >= OUTAGE_S * 1000
         assert second.commit_time.ToMilliseconds() >= before.view.deadline.ToMilliseconds() + longer
 
 

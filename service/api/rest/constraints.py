@@ -12,7 +12,7 @@ from typing import Final
 from buf.validate import validate_pb2
 from google.protobuf.message import Message
 
-from service.api.rest.schema import Schema, Value
+from service.api.rest.openapi_types import Schema, Value
 
 __all__ = ["constraints"]
 

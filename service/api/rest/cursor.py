@@ -13,7 +13,7 @@ from rummy.v1.game_pb2 import Game
 from rummy.v1.game_service_pb2 import ObserveRequest, ObserveResponse
 
 from service.api.errors import Violation, invalid
-from service.api.rest.schema import Schema
+from service.api.rest.openapi_types import Schema
 
 __all__ = ["LAST_EVENT_ID", "id_of", "resume"]
 

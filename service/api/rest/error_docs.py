@@ -8,7 +8,7 @@ from google.rpc import code_pb2
 from rummy.v1.error_reason_pb2 import ErrorReason
 
 from service.api.errors import CODES, DOMAIN, http_status_of
-from service.api.rest.schema import Schema, Value
+from service.api.rest.openapi_types import Schema, Value
 
 __all__ = ["ERROR", "NAMES", "code_name", "error_responses"]
 

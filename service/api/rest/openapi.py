@@ -9,9 +9,9 @@ from google.protobuf.descriptor import ServiceDescriptor
 
 from service.api.rest.comments import comments
 from service.api.rest.error_docs import error_responses
+from service.api.rest.openapi_types import Schema
 from service.api.rest.operations import Operations
 from service.api.rest.routes import Route, routes_of
-from service.api.rest.schema import Schema
 from service.api.rest.schemas import Schemas, held_by
 
 __all__ = ["document"]

@@ -12,8 +12,8 @@ from service.api.rest.cursor import LAST_EVENT_ID
 from service.api.rest.error_docs import NAMES, code_name
 from service.api.rest.examples import example
 from service.api.rest.from_json import has_own_form
+from service.api.rest.openapi_types import Schema, Value
 from service.api.rest.routes import Route
-from service.api.rest.schema import Schema, Value
 from service.api.rest.schemas import Schemas
 from service.api.rest.sse import CONTENT_TYPE
 from service.api.rest.stream_docs import ABOUT, event_schema

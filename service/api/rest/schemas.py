@@ -17,8 +17,8 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from service.api.rest.annotations import is_read_only, is_required, must_choose, rules_of
 from service.api.rest.constraints import constraints
 from service.api.rest.from_json import has_own_form, is_map
+from service.api.rest.openapi_types import Schema, Value
 from service.api.rest.scalars import INTEGER_RANGES
-from service.api.rest.schema import Schema, Value
 
 __all__ = ["Schemas", "held_by"]
 

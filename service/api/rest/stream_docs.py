@@ -5,7 +5,7 @@ from typing import Final
 from google.protobuf.descriptor import Descriptor
 
 from service.api.rest.error_docs import ERROR as ERROR_SCHEMA
-from service.api.rest.schema import Schema, Value
+from service.api.rest.openapi_types import Schema, Value
 from service.api.rest.sse import END, ERROR
 
 __all__ = ["ABOUT", "event_schema"]

@@ -17,7 +17,7 @@ from service.api.door import Door, Limits
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
-from service.store import StoreUnavailable
+from service.store.errors import StoreUnavailable
 
 SERVICE = game_service_pb2.DESCRIPTOR.services_by_name["GameService"]
 METHODS = SERVICE.methods_by_name

@@ -20,7 +20,7 @@ from service.api.door import CODED, KEYED, SEATED, Door, Limits
 from service.api.errors import ApiError
 from service.api.keys import ApiKeys
 from service.games.errors import GameError, GameReason
-from service.games.hints import Hints
+from service.games.last_seen import LastSeen
 from service.games.tokens import hash_of
 from service.store.table import Seat
 from tests.service.store.tables import new_table
@@ -112,7 +112,7 @@ def test_the_names_are_those_of_methods() -> None:
 def test_a_caller_makes_so_many_calls() -> None:
     """A caller has a burst of calls, then his rate; the refusal names the limit, and how long to wait."""
     clock = Clock()
-    door = new_door(clock=clock, calls_per_second=2, burst_seconds=3)
+    door = new_door(clock=clock, calls_per_second=2, burst_s=3)
     for _ in range(6):
         call(door, GET, GUEST)
     with limited("calls_per_second", 0.5):
@@ -148,7 +148,7 @@ def test_a_token_gives_no_rate_where_nobody_looks_at_it() -> None:
 @pytest.mark.parametrize("reason", [GameReason.GAME_NOT_FOUND, GameReason.TOKEN_INVALID])
 def test_a_token_gives_no_rate_before_it_was_right(reason: GameReason) -> None:
     """Tokens made up, one for each call, share a rate, whatever becomes of the calls; a seat behind it has its own."""
-    door = new_door(calls_per_second=1, burst_seconds=2)
+    door = new_door(calls_per_second=1, burst_s=2)
     call(door, GET, ANN)
     with pytest.raises(GameError):
         call(door, GET, replace(BOB, token="rst_1"), GameError(reason, "no"))  # noqa: S106  nobody's
@@ -175,7 +175,7 @@ def test_a_caller_creates_so_many_tables() -> None:
 def test_a_table_takes_so_many_acts() -> None:
     """Accepted acts are counted by table, whoever plays them; refused ones and dry runs are not."""
     clock = Clock()
-    door = new_door(clock=clock, acts_per_second=1, burst_seconds=2)
+    door = new_door(clock=clock, acts_per_second=1, burst_s=2)
     for _ in range(10):
         with pytest.raises(ApiError, match="GAME_OVER"):
             call(door, ACT, STRANGER, ApiError("GAME_OVER", "no"))
@@ -227,12 +227,12 @@ def test_a_table_has_so_many_watchers() -> None:
     assert len(door._watchers) == len(door._streams) == 0
 
 
-def seen(*tokens: str) -> Hints:
+def seen(*tokens: str) -> LastSeen:
     """What is known of a table, games/a, where these tokens have seats."""
     seats = tuple(Seat(taken=True, token_hash=hash_of(token)) for token in tokens)
-    hints = Hints()
-    hints.put(replace_struct(new_table("a"), seats=(*seats, Seat())))
-    return hints
+    last_seen = LastSeen()
+    last_seen.put(replace_struct(new_table("a"), seats=(*seats, Seat())))
+    return last_seen
 
 
 def test_a_token_just_given_is_known() -> None:
@@ -247,7 +247,7 @@ def test_a_token_just_given_is_known() -> None:
 
 def test_a_token_is_known_by_the_table_last_seen() -> None:
     """A server that has not met a player knows him by the table; wrong tokens from his address are not in his way."""
-    door = Door(Limits(calls_per_second=1), hints=seen("rst_ann"), now=Clock())
+    door = Door(Limits(calls_per_second=1), last_seen=seen("rst_ann"), now=Clock())
     guess(door, GET, BOB)
     with limited("calls_per_second"):
         call(door, GET, BOB)
@@ -256,7 +256,7 @@ def test_a_token_is_known_by_the_table_last_seen() -> None:
 
 def test_wrong_tokens_at_one_table_are_not_in_the_way_to_others() -> None:
     """Tokens for a table not seen yet, as after a server's start, have another rate than those for one seen."""
-    door, elsewhere = Door(Limits(calls_per_second=1), hints=seen(), now=Clock()), pb.GetGameRequest(name="games/b")
+    door, elsewhere = Door(Limits(calls_per_second=1), last_seen=seen(), now=Clock()), pb.GetGameRequest(name="games/b")
     guess(door, GET, BOB)
     with limited("calls_per_second"):
         call(door, GET, BOB)
@@ -306,7 +306,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     door = new_door(failures_per_minute=1)
     for number in range(50):
         call(door, GET, replace(ANN, token=str(number)))
-    assert len(door._known._digests) == 3
+    assert len(door._known) == 3
 
 
 def refused(reason: str) -> "pytest.RaisesExc[ApiError]":

@@ -26,7 +26,7 @@ from service.api.errors import (
     invalid,
 )
 from service.games.errors import GameError, GameReason
-from service.store import BadAddress, BadCursor, BadRecord, HistoryLost, NewerTable, StoreUnavailable
+from service.store.errors import BadAddress, BadCursor, BadRecord, HistoryLost, NewerTable, StoreUnavailable
 
 PREFIX = "ERROR_REASON_"
 DECLARED = {value.name.removeprefix(PREFIX) for value in error_reason_pb2.ErrorReason.DESCRIPTOR.values if value.number}

@@ -22,7 +22,8 @@ from service.api.handlers import build_calls
 from service.games.act import LegalActions
 from service.games.desk import Desk
 from service.games.read import OpenTables
-from service.store import Options, Store
+from service.store.store import Options, Store
+from tests.service.store.feeds import held
 
 METHODS = game_service_pb2.DESCRIPTOR.services_by_name["GameService"].methods_by_name
 DRAW = action_pb2.Action(draw=action_pb2.Action.Draw())
@@ -318,9 +319,9 @@ async def test_a_stream_given_up_leaves_nothing_behind(api: Api) -> None:
     name, tokens = await api.playing()
     stream = api.calls.stream(METHODS["Observe"], pb.ObserveRequest(name=name, after=2), Caller(tokens[0], "c", "test"))
     await anext(stream)
-    assert api.desk.store.feed.load.watches == 1
+    assert held(api.desk.store.feed).watches == 1
     await stream.aclose()
-    assert api.desk.store.feed.load.watches == 0
+    assert held(api.desk.store.feed).watches == 0
 
 
 async def test_a_stream_goes_on_after_a_version(api: Api) -> None:

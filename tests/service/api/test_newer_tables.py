@@ -17,8 +17,8 @@ from service.api.handlers import build_calls
 from service.clock import Clock
 from service.games.desk import Desk
 from service.observability import metrics
-from service.store import Options, Store
 from service.store.codec import encode_table
+from service.store.store import Options, Store
 from service.store.table import SCHEMA
 from tests.service.games.tables import Match, opened, playing, stored
 from tests.service.store.rewind import keep
@@ -39,7 +39,7 @@ async def made_newer(desk: Desk, game: str) -> None:
     table = replace(await stored(desk, game), schema=SCHEMA + 1)
     store = desk.store
     await store._link.client.hset(store._keys.of(game).game, "table", encode_table(table))
-    desk.hints.forget(game)
+    desk.last_seen.forget(game)
 
 
 def request_to(method: str, game: str) -> Message:
@@ -70,11 +70,11 @@ async def asked(calls: Calls, method: str, request: Message, token: str) -> None
 async def test_a_newer_table_is_refused_and_left_alone(desk: Desk, redis_url: str, method: str, known: bool) -> None:
     """Every call about it is UNAVAILABLE for its schema: another server may know it. Nothing of it changes."""
     match = await playing(desk)
-    before = desk.hints.get(match.game)
+    before = desk.last_seen.get(match.game)
     assert before is not None
     await made_newer(desk, match.game)
     if known:
-        desk.hints.put(before)
+        desk.last_seen.put(before)
         await desk.store._link.client.hincrby(desk.store._keys.of(match.game).game, "version", 1)
     keys = desk.store._keys.of(match.game)
     kept = keep(redis_url, keys)

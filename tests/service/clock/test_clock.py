@@ -9,9 +9,10 @@ import pytest
 
 from service.clock import Clock
 from service.games.desk import Desk
-from service.store import Batch, StoreUnavailable, Table, TurnLimit, TurnTimedOut
 from service.store.due import CLAIM_MS
+from service.store.errors import StoreUnavailable
 from service.store.keys import SHARDS
+from service.store.table import Batch, Table, TurnLimit, TurnTimedOut
 from tests.service.games.tables import BusyStore, Match, playing
 from tests.service.games.tables import Clock as Time
 

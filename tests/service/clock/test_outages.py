@@ -12,9 +12,13 @@ from service.games.change import load
 from service.games.desk import Desk
 from service.games.seats import add_bot
 from service.games.tick import tick
-from service.store import Limits, Options, Store, StoreUnavailable, TurnExtended, TurnLimit, TurnTimedOut, Watch
 from service.store.due import SILENCE_MS, Look
+from service.store.errors import StoreUnavailable
 from service.store.keys import SHARDS
+from service.store.link import Limits
+from service.store.store import Options, Store
+from service.store.table import TurnExtended, TurnLimit, TurnTimedOut
+from service.store.watch import Watch
 from tests.servers import free_ports, frozen
 from tests.service.games.tables import BusyStore, Match, joined, opened, playing
 from tests.service.games.tables import Clock as Time
@@ -202,7 +206,7 @@ async def test_no_time_is_up_while_replicas_are_missing(
 async def test_what_was_not_confirmed_is_looked_at_again(
     unconfirmed: tuple[Match, Desk, EmbeddedRedis], clock: Time
 ) -> None:
-    """A change that no replica has confirmed may be there: the next one is decided on what is stored, not on a hint."""
+    """A change that no replica has confirmed may be there: the next is decided on what is stored, not on memory."""
     match, desk, _ = unconfirmed
     version = (await load(desk, match.game)).version
     for more in (1, 2):

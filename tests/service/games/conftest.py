@@ -7,8 +7,9 @@ from uuid import uuid4
 import pytest
 
 from service.games.desk import Desk
-from service.store import Options
-from service.store.link import Limits, open_link
+from service.store.address import open_link
+from service.store.link import Limits
+from service.store.store import Options
 from tests.service.games.tables import BusyStore, Clock
 
 

@@ -21,18 +21,9 @@ from service.games.observe import Observed, observe
 from service.games.opening import Wanted
 from service.games.seats import join
 from service.games.seen import SeenBatch
-from service.store import (
-    Answered,
-    Batch,
-    Committed,
-    Conflict,
-    Gone,
-    Phase,
-    Request,
-    Store,
-    Table,
-    TableEvent,
-)
+from service.store.outcome import Answered, Committed, Conflict, Gone, Request
+from service.store.store import Store
+from service.store.table import Batch, Phase, Table, TableEvent
 from tests.strategies import Chooser, eager, rules_of
 
 

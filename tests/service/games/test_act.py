@@ -11,13 +11,13 @@ from engine.events import DealEnded, DealStarted, Discarded, Drew, HandVoided, L
 from engine.legal import legal_actions
 from engine.notation import read_cards
 from engine.view import view
-from service.games.act import Acted, LegalActions, act, list_legal, suggest, try_out
+from service.games.act import Acted, LegalActions, act, dry_run, list_legal, suggest
 from service.games.desk import Desk
 from service.games.errors import GameReason
 from service.games.players import bots_action
 from service.games.seats import leave
 from service.observability import metrics
-from service.store import Phase
+from service.store.table import Phase
 from tests.service.games.tables import (
     Match,
     joined,
@@ -44,7 +44,7 @@ async def legal_of(match: Match, seat: int, *, start: int = 0, size: int = 1000,
 
 
 async def tried(match: Match, seat: int, *actions: Action, expected: int | None = None) -> Acted:
-    return await try_out(match.desk, match.game, match.tokens[seat], actions, expected_version=expected)
+    return await dry_run(match.desk, match.game, match.tokens[seat], actions, expected_version=expected)
 
 
 async def test_actions_are_played_in_order(desk: Desk) -> None:
@@ -219,7 +219,7 @@ async def test_a_spectator_does_not_play(desk: Desk) -> None:
     match = await playing(desk)
     for call in (
         act(desk, match.game, None, [Draw()], request_id=new_request_id(), expected_version=None),
-        try_out(desk, match.game, None, [Draw()], expected_version=None),
+        dry_run(desk, match.game, None, [Draw()], expected_version=None),
         list_legal(desk, match.game, None, start=0, size=10, at_version=None),
     ):
         with refused(GameReason.TOKEN_REQUIRED):

@@ -15,8 +15,7 @@ from service.games.play import Course
 from service.games.retries import request_of
 from service.games.seats import join
 from service.observability import metrics
-from service.store import Table
-from service.store.table import SCHEMA
+from service.store.table import SCHEMA, Table
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -128,7 +127,7 @@ async def test_no_refusal_comes_from_an_old_table(desk: Desk, other: Desk) -> No
     await load(other, match.game)
     while (await match.state()).turn == seat:
         await match.move()
-    assert other.hints.get(match.game) != await match.table()
+    assert other.last_seen.get(match.game) != await match.table()
     await elsewhere.act(1 - seat, Draw())
 
 
@@ -210,7 +209,7 @@ async def test_a_game_that_expires_under_a_change_is_gone(desk: Desk, store: Bus
     for _ in range(2):
         with refused(GameReason.GAME_NOT_FOUND):
             await change(desk, table.game, None, renamed("x"))
-    assert desk.hints.get(table.game) is None
+    assert desk.last_seen.get(table.game) is None
 
 
 async def test_two_players_of_one_seat_get_two_seats(desk: Desk, other: Desk, store: BusyStore) -> None:

@@ -9,7 +9,7 @@ from service.games.errors import GameReason
 from service.games.opening import Wanted
 from service.games.read import get
 from service.games.seats import join
-from service.store import Phase
+from service.store.table import Phase
 from tests.service.games.tables import Clock, NoPermit, Permits, new_request_id, opened, refused, stored, wanted_of
 from tests.strategies import rules_of
 

@@ -14,19 +14,12 @@ from service.games.observe import Heartbeat, Observed
 from service.games.seats import join, leave, start
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability import metrics
-from service.store import (
-    Created,
-    FeedLimits,
-    MatchAbandoned,
-    MatchStarted,
-    Options,
-    SeatJoined,
-    SeatLeft,
-    Store,
-    StoreUnavailable,
-    Watch,
-)
-from service.store.table import Batch
+from service.store.errors import StoreUnavailable
+from service.store.feed import FeedLimits
+from service.store.outcome import Created
+from service.store.store import Options, Store
+from service.store.table import Batch, MatchAbandoned, MatchStarted, SeatJoined, SeatLeft
+from service.store.watch import Watch
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -41,6 +34,7 @@ from tests.service.games.tables import (
     watched,
     watching,
 )
+from tests.service.store.feeds import held
 from tests.service.store.rewind import bring_back, keep
 from tests.strategies import any_legal
 
@@ -420,7 +414,7 @@ async def test_a_watch_that_is_given_up_leaves_nothing_behind(desk: Desk) -> Non
         async with aclosing(watching(desk, match.game, match.tokens[0], after=1)) as stream:
             for _ in range(taken):
                 await anext(stream)
-    assert desk.store.feed.load.watches == 0
+    assert held(desk.store.feed).watches == 0
 
 
 async def test_batches_handed_out_are_counted(desk: Desk) -> None:
@@ -449,7 +443,7 @@ async def test_two_watchers_have_one_subscription(desk: Desk) -> None:
     ):
         await anext(one)
         await anext(two)
-        load = desk.store.feed.load
+        load = held(desk.store.feed)
     assert (load.games, load.watches) == (1, 2)
 
 

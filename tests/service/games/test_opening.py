@@ -15,9 +15,8 @@ from service.games.read import find, get, list_open
 from service.games.replay import get_replay
 from service.games.seats import join, leave
 from service.games.seen import SeenBatch, SeenTable
-from service.store import Table
 from service.store.keys import shard_of
-from service.store.table import TurnLimit
+from service.store.table import Table, TurnLimit
 from tests.service.games.tables import (
     Clock,
     joined,

@@ -16,7 +16,7 @@ from service.games.read import get
 from service.games.seats import join, leave
 from service.games.seen import SeenBatch
 from service.games.tick import tick
-from service.store import Phase
+from service.store.table import Phase
 from tests.service.games.tables import Clock, Match, events_of, opened, playing, watched
 from tests.strategies import any_legal, rules_of
 

@@ -14,8 +14,11 @@ from service.games.poll import Polled, poll
 from service.games.seats import join, leave, start
 from service.games.seen import SeenBatch, SeenTable, see
 from service.observability import metrics
-from service.store import MatchStarted, Options, SeatJoined, SeatLeft, Store, Table, Watch
+from service.store.store import Options, Store
+from service.store.table import MatchStarted, SeatJoined, SeatLeft, Table
+from service.store.watch import Watch
 from tests.service.games.tables import Clock, events_of, opened, playing, put_down, refused, watched, watching
+from tests.service.store.feeds import held
 from tests.service.store.rewind import bring_back, keep
 from tests.strategies import any_legal
 
@@ -55,7 +58,7 @@ def waits(desk: Desk, monkeypatch: pytest.MonkeyPatch, first: Callable[[], Await
     watch, begun = desk.store.feed.watch, Event()
 
     @asynccontextmanager
-    async def watched_for(game: str, after: int | None = None, mark: bytes = b"") -> AsyncIterator[Watch]:
+    async def watched_for(game: str, after: int, mark: bytes = b"") -> AsyncIterator[Watch]:
         if first:
             await first()
         async with watch(game, after, mark) as waiting:
@@ -150,7 +153,7 @@ async def test_a_wait_ends(desk: Desk) -> None:
     match = await playing(desk)
     page = await asked(desk, match.game, after=3, wait_s=0.05)
     assert (page.batches, page.version) == ((), 3)
-    assert desk.store.feed.load.watches == 0
+    assert held(desk.store.feed).watches == 0
 
 
 async def test_what_is_there_already_is_not_waited_for(desk: Desk) -> None:

@@ -13,7 +13,8 @@ from service.games.opening import Permit
 from service.games.quick_join import quick_join
 from service.games.read import list_open
 from service.games.seats import Joined, join, leave, start
-from service.store import Options, Phase, Store, TurnLimit
+from service.store.store import Options, Store
+from service.store.table import Phase, TurnLimit
 from tests.service.games.tables import (
     BusyStore,
     Clock,

@@ -7,7 +7,8 @@ from service.games.desk import Desk
 from service.games.errors import GameReason
 from service.games.read import get, list_open
 from service.games.seats import join, leave
-from service.store import BadCursor, Options
+from service.store.errors import BadCursor
+from service.store.store import Options
 from tests.service.games.tables import Clock, joined, opened, playing, refused
 
 

@@ -14,7 +14,7 @@ from service.games.rematch import rematch
 from service.games.seats import Joined, add_bot, join, leave, start
 from service.games.seen import SeenTable
 from service.games.tick import tick
-from service.store import Phase, TurnLimit
+from service.store.table import Phase, TurnLimit
 from tests.service.games.tables import (
     BusyStore,
     Clock,

@@ -6,12 +6,11 @@ import hashlib
 import msgspec
 import pytest
 
-from engine.replay import Replay, failures, read_replay
+from engine.replay import failures, read_replay
 from service.games.desk import Desk
 from service.games.errors import GameError
 from service.games.read import get
 from service.games.replay import get_replay
-from service.games.replays import Replays
 from service.games.seats import join, leave
 from tests.service.games.tables import opened, playing
 
@@ -67,16 +66,3 @@ async def test_a_replay_is_made_once(desk: Desk) -> None:
     first, *others = await asyncio.gather(*(get_replay(desk, match.game, None) for _ in range(5)))
     assert all(other is first for other in others)
     assert await get_replay(desk, match.game, None) is first
-
-
-async def test_only_the_replays_asked_for_last_are_kept() -> None:
-    """The oldest replay makes room for a new one."""
-    kept, made = Replays(size=2), []
-
-    async def make() -> Replay:
-        made.append(1)
-        return Replay(format="", rules="", seats=2, seeds=(), moves=(), scores=(), digest="")
-
-    for key in ("a", "b", "a", "c", "a", "b"):
-        await kept.get(key, make)
-    assert len(made) == 4

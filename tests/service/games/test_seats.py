@@ -8,7 +8,7 @@ from service.games.desk import Desk
 from service.games.errors import GameReason
 from service.games.read import get
 from service.games.seats import join, leave, start
-from service.store import MatchAbandoned, MatchStarted, Phase, SeatJoined, SeatLeft
+from service.store.table import MatchAbandoned, MatchStarted, Phase, SeatJoined, SeatLeft
 from tests.service.games.tables import joined, new_request_id, opened, playing, refused, stored
 
 

@@ -16,9 +16,9 @@ from service.games.replay import get_replay
 from service.games.seats import join
 from service.games.seen import SeenBatch
 from service.games.tick import tick
-from service.store import Phase, Request
 from service.store.keys import shard_of
-from service.store.table import SCHEMA
+from service.store.outcome import Request
+from service.store.table import SCHEMA, Phase
 from tests import servers
 from tests.service.games.tables import Clock, stored, watched
 

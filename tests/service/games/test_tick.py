@@ -17,8 +17,8 @@ from service.games.replay import get_replay
 from service.games.seats import add_bot, leave, resume
 from service.games.seen import SeatState
 from service.games.tick import tick
-from service.store import Phase, SeatAway, SeatReturned, TableEvent, TurnExtended, TurnLimit, TurnTimedOut
 from service.store.keys import SHARDS, shard_of
+from service.store.table import Phase, SeatAway, SeatReturned, TableEvent, TurnExtended, TurnLimit, TurnTimedOut
 from tests.service.games.tables import BusyStore, Clock, Match, joined, opened, playing, refused, stored
 
 LIMIT = TurnLimit(turn_ms=10_000, bank_ms=5_000, misses=2)

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from service.games.errors import GameReason
 from service.games.tokens import has_seat, hash_of, new_token, seat_of, viewer_of
-from service.store import Seat
+from service.store.table import Seat
 from tests.service.games.tables import refused
 from tests.service.store.tables import new_table
 

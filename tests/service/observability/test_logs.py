@@ -11,7 +11,7 @@ import structlog
 
 from engine.actions import Discard
 from service.observability import logs
-from service.observability.calls import recorded
+from service.observability.account import recorded
 
 Lines = Callable[[], list[dict[str, object]]]
 

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from service.embedded import EmbeddedRedis
-from service.store import FeedLimits, Options, Store
+from service.store.feed import FeedLimits
 from service.store.link import Limits
+from service.store.store import Options, Store
 
 Connect = Callable[..., Awaitable[Store]]
 PATIENT = Limits(connect_s=60.0, call_s=60.0)

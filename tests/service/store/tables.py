@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from engine.presets import PRESETS
-from service.store import Batch, Committed, Created, Phase, Request, Seat, SeatJoined, Store, Table
+from service.store.outcome import Committed, Created, Request
+from service.store.store import Store
+from service.store.table import Batch, Phase, Seat, SeatJoined, Table
 
 _numbers = itertools.count(1)
 
@@ -53,6 +55,15 @@ async def advanced(store: Store, table: Table, commits: int) -> Table:
     """The table after so many more commits."""
     for _ in range(commits):
         table = await committed(store, following(table))
+    return table
+
+
+async def due_at(store: Store, due_ms: int, table: Table | None = None) -> Table:
+    """The table that the store has at version 2, in which something falls due then."""
+    table = table or new_table()
+    await store.create(table, batch_of(table))
+    table = following(table)
+    await store.commit(table, batch_of(table), due_ms=due_ms)
     return table
 
 

@@ -6,8 +6,11 @@ from functools import partial
 import pytest
 
 from service.embedded import EmbeddedRedis
-from service.store import Chosen, Limits, Options, Request, Store, StoreUnavailable
+from service.store.errors import StoreUnavailable
 from service.store.keys import Keys
+from service.store.link import Limits
+from service.store.outcome import Chosen, Request
+from service.store.store import Options, Store
 from tests import servers
 from tests.service.store.conftest import Connect
 

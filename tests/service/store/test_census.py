@@ -2,12 +2,12 @@
 
 from msgspec.structs import replace
 
-from service.store import Options, Store
 from service.store.due import CLAIM_MS
 from service.store.keys import PHASES, shard_of
+from service.store.store import Options, Store
 from service.store.table import Phase
 from tests.service.store.conftest import Connect
-from tests.service.store.tables import batch_of, following, new_table
+from tests.service.store.tables import batch_of, due_at, following, new_table
 
 NONE = dict.fromkeys(PHASES, 0)
 
@@ -46,8 +46,7 @@ async def test_what_nobody_does_is_overdue(store: Store) -> None:
     early, late = new_table("a"), new_table("b")
     assert shard_of("a") != shard_of("b")
     due = early.updated_ms + 1000
-    await store.create(early, batch_of(early), due_ms=due)
-    await store.create(late, batch_of(late), due_ms=due + 2000)
+    early, late = await due_at(store, due, early), await due_at(store, due + 2000, late)
 
     async def overdue(after_ms: int) -> int:
         return (await store.census(due + after_ms)).overdue_ms

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from engine.events import Discarded, Drew
 from engine.presets import PRESETS
 from engine.step import start
-from service.store import BadRecord, Batch, MatchStarted, NewerTable, SeatJoined, SeatLeft
 from service.store.codec import decode_batch, decode_table, encode_batch, encode_table
-from service.store.table import SCHEMA
+from service.store.errors import BadRecord, NewerTable
+from service.store.table import SCHEMA, Batch, MatchStarted, SeatJoined, SeatLeft
 from tests.service.store.tables import batch_of, new_table
 
 

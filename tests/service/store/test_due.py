@@ -2,12 +2,12 @@
 
 import asyncio
 
-from service.store import Store
 from service.store.due import CLAIM_MS, SILENCE_MS, Look
 from service.store.keys import SHARDS, Keys, shard_of
+from service.store.store import Store
 from tests import servers
 from tests.service.store.conftest import Connect
-from tests.service.store.tables import batch_of, following, new_table
+from tests.service.store.tables import batch_of, created, due_at, following, new_table
 
 NOW = 1_800_000_000_000
 
@@ -20,9 +20,8 @@ async def looked(store: Store, now_ms: int, limit: int = 10) -> list[str]:
 
 async def test_a_game_is_due_when_its_commit_says(store: Store) -> None:
     """A game is due from its time on, until a commit says otherwise."""
-    soon, never = new_table(), new_table()
-    await store.create(soon, batch_of(soon), due_ms=NOW)
-    await store.create(never, batch_of(never))
+    soon = await due_at(store, NOW)
+    await created(store)
     assert await looked(store, NOW - 1) == []
     assert await looked(store, NOW) == [soon.game]
     soon = following(soon)
@@ -39,7 +38,7 @@ async def test_the_longest_overdue_come_first(store: Store) -> None:
     tables = [new_table(game) for game in ("a", *(f"a{number}" for number in range(200)))]
     tables = [table for table in tables if shard_of(table.game) == shard_of("a")][:5]
     for number, table in enumerate(tables):
-        await store.create(table, batch_of(table), due_ms=NOW - number)
+        await due_at(store, NOW - number, table)
     found = [(await store.look(shard_of("a"), NOW, 2)).games for _ in range(3)]
     games = [table.game for table in reversed(tables)]
     assert found == [tuple(games[:2]), tuple(games[2:4]), tuple(games[4:])]
@@ -48,8 +47,7 @@ async def test_the_longest_overdue_come_first(store: Store) -> None:
 async def test_of_many_looks_one_claims(connect: Connect) -> None:
     """However many servers look at the same time, one alone is told of a game, until its claim has ended."""
     stores = [await connect() for _ in range(5)]
-    table = new_table()
-    await stores[0].create(table, batch_of(table), due_ms=NOW)
+    table = await due_at(stores[0], NOW)
     shard = shard_of(table.game)
     looks = await asyncio.gather(*(store.look(shard, NOW, 10) for store in stores))
     assert sorted(look.games for look in looks) == [(), (), (), (), (table.game,)]
@@ -61,8 +59,7 @@ async def test_a_claim_holds_from_the_last_answer(store: Store) -> None:
     """A look claims for as long as it would have when its server was last answered: one that nobody waits for any more,
     and that a stalled Redis still reads, holds up nobody for longer.
     """
-    table = new_table()
-    await store.create(table, batch_of(table), due_ms=NOW)
+    table = await due_at(store, NOW)
     shard, stalled = shard_of(table.game), NOW + CLAIM_MS - 1
     assert (await store.look(shard, stalled, 10, NOW)).games == (table.game,)
     assert (await store.look(shard, stalled, 10, NOW)).games == ()
@@ -118,8 +115,7 @@ async def test_an_old_outage_is_forgotten(store: Store) -> None:
 
 async def test_what_is_gone_can_be_dropped(store: Store, store_url: str) -> None:
     """An expired game leaves nothing in the index once it is dropped there."""
-    table = new_table()
-    await store.create(table, batch_of(table), due_ms=NOW)
+    table = await due_at(store, NOW)
     keys = Keys("rummyd").of(table.game)
     with servers.client(store_url) as client:
         client.delete(keys.game, keys.history)

@@ -1,15 +1,22 @@
 """What becomes of commits and watches when a master fails and a replica takes its place."""
 
 import asyncio
+import itertools
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import pytest
 
-from service.store import Answered, BadAddress, Committed, FeedLimits, Limits, Options, Request, Store, StoreUnavailable
-from service.store.keys import SHARDS
-from tests.replicated import Servers, cluster_of_six, sentinel_trio
-from tests.service.store.tables import batch_of, committed, created, following
+from service.store.errors import BadAddress, StoreUnavailable
+from service.store.feed import FeedLimits
+from service.store.keys import SHARDS, shard_of
+from service.store.link import Limits
+from service.store.outcome import Answered, Committed, Request
+from service.store.store import Options, Store
+from tests.replicated import DOWN_MS, Servers, cluster_of_six, sentinel_trio
+from tests.service.store.feeds import held
+from tests.service.store.tables import batch_of, committed, created, following, new_table
 
 KINDS: dict[str, Callable[[], AbstractContextManager[Servers]]] = {"sentinel": sentinel_trio, "cluster": cluster_of_six}
 REQUEST = Request("0:7f", b"asked")
@@ -79,23 +86,32 @@ async def test_shards_whose_replicas_are_away_are_lost(replicated: Servers) -> N
 async def test_calls_and_watches_follow_the_new_master(replicated: Servers) -> None:
     """After a failover commits go on, and every watch goes on from where it was; nothing that was confirmed is lost."""
     store = await Store.connect(replicated.url, options(replicas=1))
-    tables = [await created(store) for _ in range(8)]
+    tables = [await created(store, game_of(shard)) for shard in range(SHARDS)]  # so that every master has some
     watches = [asyncio.create_task(collect(store, table.game, 21)) for table in tables]
     async with asyncio.timeout(60):
-        while store.feed.load.watches < len(tables):  # noqa: ASYNC110 - the feed tells nobody
+        while held(store.feed).watches < len(tables):  # noqa: ASYNC110 - the feed tells nobody
             await asyncio.sleep(0.01)
-        playing = [asyncio.create_task(play(store, table.game, 20)) for table in tables]
-        await asyncio.sleep(0.2)
+        confirmed = dict.fromkeys([table.game for table in tables], 0)
+        playing = [asyncio.create_task(play(store, table.game, 20, confirmed)) for table in tables]
+        while min(confirmed.values()) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
         await asyncio.to_thread(replicated.fail)
         await asyncio.to_thread(replicated.heal)  # a cluster's master has one replica: without it nothing is confirmed
-        await asyncio.gather(*playing)
+        assert max(await asyncio.gather(*playing)) >= DOWN_MS / 1000, "no commit has met the failover"
         assert await asyncio.gather(*watches) == [list(range(1, 22))] * len(tables)
     await store.close()
 
 
-async def play(store: Store, game: str, commits: int) -> None:
-    """So many commits, each sent until it is confirmed."""
+def game_of(shard: int) -> str:
+    """The id of a game that lies in this shard."""
+    return next(game for _ in itertools.count() if shard_of(game := new_table().game) == shard)
+
+
+async def play(store: Store, game: str, commits: int, confirmed: dict[str, int]) -> float:
+    """So many commits, each sent until it is confirmed, and counted; gives how long the slowest of them took."""
+    longest = 0.0
     for number in range(commits):
+        begun = time.monotonic()
         request = Request(f"0:{number}", b"asked")
         while True:
             try:
@@ -108,7 +124,10 @@ async def play(store: Store, game: str, commits: int) -> None:
                     break
             except StoreUnavailable:
                 await asyncio.sleep(0.05)
+        longest = max(longest, time.monotonic() - begun)
+        confirmed[game] += 1
         await asyncio.sleep(0.02)
+    return longest
 
 
 async def collect(store: Store, game: str, last: int) -> list[int]:

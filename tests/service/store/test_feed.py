@@ -8,29 +8,18 @@ from msgspec.structs import replace
 from redis.cluster import RedisCluster
 
 from service.embedded import EmbeddedRedis
-from service.store import (
-    Batch,
-    FeedLimits,
-    FeedLoad,
-    FellBehind,
-    GameGone,
-    HistoryLost,
-    NewerTable,
-    Options,
-    Store,
-    StoreUnavailable,
-    Table,
-    Watch,
-)
 from service.store.codec import encode_batch, encode_table
+from service.store.errors import FellBehind, GameGone, HistoryLost, NewerTable, StoreUnavailable
+from service.store.feed import FeedLimits
 from service.store.keys import Keys
-from service.store.table import SCHEMA
+from service.store.store import Options, Store
+from service.store.table import SCHEMA, Batch, Table
+from service.store.watch import Watch
 from tests import servers
 from tests.service.store.conftest import Connect
+from tests.service.store.feeds import IDLE, held
 from tests.service.store.rewind import bring_back, keep
 from tests.service.store.tables import advanced, batch_of, committed, created, following
-
-IDLE = FeedLoad(games=0, watches=0, lines=0, tasks=0)
 
 
 async def given(watch: Watch) -> Batch:
@@ -50,7 +39,7 @@ async def versions(watch: Watch, last: int) -> list[int]:
 async def idle(store: Store) -> None:
     """Wait until the feed holds nothing."""
     async with asyncio.timeout(60):
-        while store.feed.load != IDLE:  # noqa: ASYNC110 - the feed tells nobody that it is idle
+        while held(store.feed) != IDLE:  # noqa: ASYNC110 - the feed tells nobody that it is idle
             await asyncio.sleep(0.01)
 
 
@@ -58,7 +47,7 @@ async def test_a_watch_gives_each_commit_of_any_process(connect: Connect) -> Non
     """What any process commits is given, equal to what was committed, in the order of versions."""
     here, there = await connect(), await connect()
     table = await created(there)
-    async with here.feed.watch(table.game) as watch:
+    async with here.feed.watch(table.game, table.version) as watch:
         for number in range(20):
             batch = batch_of(following(table), f"player {number}")
             before, table = table, await committed((here, there)[number % 2], following(table), batch)
@@ -66,14 +55,18 @@ async def test_a_watch_gives_each_commit_of_any_process(connect: Connect) -> Non
 
 
 async def test_a_watch_begins_after_the_version_it_is_told(store: Store) -> None:
-    """From 0 it gives the whole history, from any version what follows, and without one only what is new."""
+    """From 0 it gives the whole history, and from any version what follows."""
     table = await created(store, versions=5)
     feed = store.feed
-    async with feed.watch(table.game, 0) as all_, feed.watch(table.game, 3) as some, feed.watch(table.game) as none:
+    async with (
+        feed.watch(table.game, 0) as all_,
+        feed.watch(table.game, 3) as some,
+        feed.watch(table.game, table.version) as new,
+    ):
         await advanced(store, table, 2)
         assert await versions(all_, 7) == [1, 2, 3, 4, 5, 6, 7]
         assert await versions(some, 7) == [4, 5, 6, 7]
-        assert await versions(none, 7) == [6, 7]
+        assert await versions(new, 7) == [6, 7]
 
 
 async def test_a_long_history_is_read_in_pages(store: Store) -> None:
@@ -88,7 +81,7 @@ async def test_a_long_history_is_read_in_pages(store: Store) -> None:
 async def test_a_watch_that_has_a_newer_table_is_given_nothing_twice(store: Store) -> None:
     """A watch from a version that the feed has not heard of yet gives only what follows that version."""
     table = await created(store)
-    async with store.feed.watch(table.game) as first:
+    async with store.feed.watch(table.game, table.version) as first:
         table = await advanced(store, table, 1)
         async with store.feed.watch(table.game, table.version) as second:
             await advanced(store, table, 1)
@@ -108,15 +101,15 @@ async def test_many_watch_over_one_subscription(store: Store, store_url: str) ->
                 assert await versions(watch, last) == list(range(1, last + 1))
 
         tasks = [group.create_task(watch_until(10)) for _ in range(1000)]
-        async with store.feed.watch(other.game):
-            while store.feed.load.watches < 1001:  # noqa: ASYNC110 - nor how many watch
+        async with store.feed.watch(other.game, other.version):
+            while held(store.feed).watches < 1001:  # noqa: ASYNC110 - nor how many watch
                 await asyncio.sleep(0)
             table = await advanced(store, table, 4)
             assert subscribers(store_url, channel) == 1
-            assert store.feed.load.games == 2
+            assert held(store.feed).games == 2
             await advanced(store, table, 5)
             await asyncio.wait(tasks)
-            assert store.feed.load.games == 1
+            assert held(store.feed).games == 1
     await idle(store)
     assert subscribers(store_url, channel) == 0
 
@@ -137,7 +130,7 @@ async def test_watches_that_come_and_go_leave_nothing(store: Store) -> None:
     before = {task for task in asyncio.all_tasks() if task.get_name().startswith(("line", "feed"))}
 
     async def visit(number: int) -> None:
-        async with store.feed.watch(tables[number % 8].game) as watch:
+        async with store.feed.watch(tables[number % 8].game, tables[number % 8].version) as watch:
             await watch.next(0.001 * (number % 5))
 
     tasks = [asyncio.create_task(visit(number)) for number in range(200)]
@@ -156,7 +149,7 @@ async def test_watches_that_come_and_go_leave_nothing(store: Store) -> None:
 async def test_a_message_that_is_lost_is_read_from_the_history(store: Store, store_url: str) -> None:
     """Where a commit's message never arrives, the next one shows the gap, and both versions are given in order."""
     table = await created(store)
-    async with store.feed.watch(table.game) as watch:
+    async with store.feed.watch(table.game, table.version) as watch:
         table = commit_silently(store_url, table)
         table = commit_silently(store_url, table)
         assert await watch.next(0.05) is None
@@ -178,7 +171,7 @@ async def test_a_last_message_that_is_lost_is_found_by_the_check(connect: Connec
     """Even where no later message shows the gap, the version is given: every game is checked now and then."""
     store = await connect(Options(feed=FeedLimits(check_s=0.1)))
     table = await created(store)
-    async with store.feed.watch(table.game) as watch:
+    async with store.feed.watch(table.game, table.version) as watch:
         commit_silently(store_url, table)
         assert await versions(watch, 2) == [2]
 
@@ -187,7 +180,7 @@ async def test_a_message_that_comes_twice_is_given_once(store: Store, store_url:
     """Messages of versions that were given before are passed over."""
     table = await created(store)
     keys = Keys("rummyd").of(table.game)
-    async with store.feed.watch(table.game) as watch:
+    async with store.feed.watch(table.game, table.version) as watch:
         second = await advanced(store, table, 1)
         with servers.client(store_url) as client:
             for repeated in (table, second, second):
@@ -200,7 +193,10 @@ async def test_a_slow_reader_falls_behind_and_resumes_without_a_gap(connect: Con
     """A reader with more unread batches than there is room for is given those it has, then told where to resume."""
     store = await connect(Options(feed=FeedLimits(room=10)))
     table = await created(store)
-    async with store.feed.watch(table.game) as slow, store.feed.watch(table.game) as quick:
+    async with (
+        store.feed.watch(table.game, table.version) as slow,
+        store.feed.watch(table.game, table.version) as quick,
+    ):
         for _ in range(30):
             table = await advanced(store, table, 1)
             await given(quick)
@@ -225,7 +221,7 @@ async def test_a_history_that_was_trimmed_ends_the_watch(connect: Connect) -> No
 async def test_an_unknown_game_cannot_be_watched(store: Store) -> None:
     """A watch of a game that does not exist is refused at the door."""
     with pytest.raises(GameGone):
-        async with store.feed.watch("nowhere"):
+        async with store.feed.watch("nowhere", 0):
             pass
     await idle(store)
 
@@ -235,7 +231,7 @@ async def test_a_game_that_expires_ends_its_watches(connect: Connect, store_url:
     store = await connect(Options(feed=FeedLimits(check_s=0.05)))
     table = await created(store)
     keys = Keys("rummyd").of(table.game)
-    async with store.feed.watch(table.game) as watch:
+    async with store.feed.watch(table.game, table.version) as watch:
         with servers.client(store_url) as client:
             client.delete(keys.game, keys.history)
         with pytest.raises(GameGone):
@@ -301,7 +297,7 @@ async def test_a_batch_of_a_newer_release_ends_the_watch(store: Store, store_url
     """A batch that this release cannot know is refused, after those before it, whether it is heard or read."""
     table = await created(store)
     keys = Keys("rummyd").of(table.game)
-    async with store.feed.watch(table.game) as watch:
+    async with store.feed.watch(table.game, table.version) as watch:
         await advanced(store, table, 1)
         newer = encode_batch(replace(batch_of(following(following(table))), schema=SCHEMA + 1))
         with servers.client(store_url) as client:
@@ -319,7 +315,7 @@ async def test_a_batch_of_a_newer_release_ends_the_watch(store: Store, store_url
 async def test_waiting_with_a_limit_loses_nothing(store: Store) -> None:
     """A wait for a batch that is given up, by its own limit or by cancellation, leaves the batch to the next wait."""
     table = await created(store)
-    async with store.feed.watch(table.game) as watch:
+    async with store.feed.watch(table.game, table.version) as watch:
         assert await watch.next(0.01) is None
         for _ in range(20):
             waiting = asyncio.create_task(anext(watch))
@@ -336,7 +332,7 @@ async def test_closing_the_store_ends_its_watches(connect: Connect) -> None:
     """When the store is closed watches end after what they have been given, and no new ones begin."""
     store, other = await connect(), await connect()
     table = await created(store)
-    async with store.feed.watch(table.game) as watch:
+    async with store.feed.watch(table.game, table.version) as watch:
         table = await advanced(other, table, 1)
         assert (await given(watch)).version == 2
         await store.close()
@@ -344,7 +340,7 @@ async def test_closing_the_store_ends_its_watches(connect: Connect) -> None:
             await given(watch)
     assert store.feed.closed
     with pytest.raises(StoreUnavailable):
-        async with store.feed.watch(table.game):
+        async with store.feed.watch(table.game, table.version):
             pass
     await idle(store)
 
@@ -353,7 +349,7 @@ async def test_a_watch_outlives_the_server(own_store: Store, embedded_redis: Emb
     """While the server is killed and started again watches wait, and then go on without a gap, as do new commits."""
     table = await created(own_store, versions=2)
     quiet = await created(own_store)
-    async with own_store.feed.watch(table.game, 0) as watch, own_store.feed.watch(quiet.game) as other:
+    async with own_store.feed.watch(table.game, 0) as watch, own_store.feed.watch(quiet.game, quiet.version) as other:
         assert await versions(watch, 2) == [1, 2]
         embedded_redis.stop()
         with pytest.raises(StoreUnavailable):
@@ -378,7 +374,7 @@ async def test_no_watch_begins_while_the_server_is_away(own_store: Store, embedd
     table = await created(own_store)
     embedded_redis.stop()
     with pytest.raises(StoreUnavailable):
-        async with own_store.feed.watch(table.game):
+        async with own_store.feed.watch(table.game, table.version):
             pass
     await idle(own_store)
     embedded_redis.start()

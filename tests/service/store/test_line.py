@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from service.store.address import open_link
 from service.store.line import Line
-from service.store.link import Limits, open_link
+from service.store.link import Limits
 
 
 class Node:

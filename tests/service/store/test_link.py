@@ -9,21 +9,13 @@ from redis.asyncio import Redis
 from redis.exceptions import ClusterDownError, InvalidResponse, RedisClusterException, ResponseError
 
 from service.embedded import EmbeddedRedis
-from service.store import (
-    Answered,
-    Committed,
-    Conflict,
-    Created,
-    FeedLimits,
-    Limits,
-    Options,
-    Request,
-    ServerTooOld,
-    Store,
-    StoreUnavailable,
-    line,
-)
+from service.store import line
+from service.store.errors import ServerTooOld, StoreUnavailable
+from service.store.feed import FeedLimits
 from service.store.keys import PHASES
+from service.store.link import Limits
+from service.store.outcome import Answered, Committed, Conflict, Created, Request
+from service.store.store import Options, Store
 from tests.service.store.proxy import Proxy
 from tests.service.store.tables import advanced, batch_of, committed, created, following, new_table
 
@@ -214,7 +206,7 @@ async def test_a_line_that_went_silent_is_replaced(
     monkeypatch.setattr(line, "PING_S", 0.05)
     near = await Store.connect(embedded_redis.url)
     table = await created(near)
-    async with far_store.feed.watch(table.game) as watch:
+    async with far_store.feed.watch(table.game, table.version) as watch:
         proxy.silent = True
         await advanced(near, table, 2)
         assert await watch.next(0.3) is None

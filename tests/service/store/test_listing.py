@@ -2,8 +2,10 @@
 
 import pytest
 
-from service.store import BadCursor, Phase, Seat, Store
+from service.store.errors import BadCursor
 from service.store.keys import Keys
+from service.store.store import Store
+from service.store.table import Phase, Seat
 from tests import servers
 from tests.service.store.tables import batch_of, committed, created, following, new_table
 

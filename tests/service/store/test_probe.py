@@ -7,8 +7,9 @@ import pytest
 from redis.cluster import RedisCluster
 
 from service.embedded import EmbeddedRedis
-from service.store import Store, StoreUnavailable
+from service.store.errors import StoreUnavailable
 from service.store.keys import SHARDS, Keys, shard_of
+from service.store.store import Store
 from tests import servers
 from tests.service.store.tables import advanced, batch_of, created, new_table
 

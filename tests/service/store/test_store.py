@@ -7,22 +7,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from service.store import (
-    Answered,
-    BadAddress,
-    CodeTaken,
-    Committed,
-    Conflict,
-    Created,
-    Exists,
-    Gone,
-    Options,
-    Request,
-    Store,
-    StoreUnavailable,
-    Table,
-)
+from service.store.errors import BadAddress, StoreUnavailable
 from service.store.keys import Keys, shard_of
+from service.store.outcome import Answered, CodeTaken, Committed, Conflict, Created, Exists, Gone, Request
+from service.store.store import Options, Store
+from service.store.table import Table
 from tests import servers
 from tests.service.store.conftest import Connect
 from tests.service.store.rewind import bring_back, keep

@@ -2,10 +2,12 @@
 
 from msgspec.structs import replace
 
-from service.store import HistoryLost, StoreError, Table, Watch
 from service.store.codec import decode_batch, encode_batch
+from service.store.errors import HistoryLost, StoreError
 from service.store.history import Cursor, Fresh
+from service.store.table import Table
 from service.store.topic import Topic
+from service.store.watch import Watch
 from tests.service.store.tables import batch_of, following, new_table
 
 

@@ -65,7 +65,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_NEWER_SCHEMA: _ErrorReason.ValueType  # 21
     """The table was stored by a newer release of the server."""
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 22
-    """A fault of the server. The request id in the metadata finds it in the server's log."""
+    """A fault of the server. The `call_id` in the metadata finds it in the server's log."""
     ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
     """The match is not over, or was given up before its end and has no replay."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
@@ -175,7 +175,7 @@ ERROR_REASON_FELL_BEHIND: ErrorReason.ValueType  # 20
 ERROR_REASON_NEWER_SCHEMA: ErrorReason.ValueType  # 21
 """The table was stored by a newer release of the server."""
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
-"""A fault of the server. The request id in the metadata finds it in the server's log."""
+"""A fault of the server. The `call_id` in the metadata finds it in the server's log."""
 ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
 """The match is not over, or was given up before its end and has no replay."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23

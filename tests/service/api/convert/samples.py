@@ -31,7 +31,7 @@ from engine.events import (
 from engine.presets import PRESETS
 from engine.state import Phase, State
 from engine.step import step
-from service.store import (
+from service.store.table import (
     MatchAbandoned,
     MatchStarted,
     SeatAway,

@@ -10,7 +10,7 @@ from engine.step import step
 from engine.view import preview, redact
 from service.api.convert.events import batch_to, deal_result_to, event_to, timestamp
 from service.games.seen import SeenBatch
-from service.store import TableEvent
+from service.store.table import TableEvent
 from tests.service.api.convert.samples import DREW, ENDED, EVENTS, changed, states
 from tests.strategies import any_legal
 

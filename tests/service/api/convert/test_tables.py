@@ -11,7 +11,7 @@ from engine.view import Summary, View, view
 from service.api.convert.cards import texts
 from service.api.convert.tables import game_to, view_to, wanted_from
 from service.games.seen import SeatState, SeenSeat, SeenTable
-from service.store import Phase, TurnLimit
+from service.store.table import Phase, TurnLimit
 from tests.service.api.convert.samples import ENDED, states
 from tests.strategies import rules_of
 

@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 
-from service.games.lines import Lines
-from service.store import StoreUnavailable
+from service.games.queues import Queues
+from service.store.errors import StoreUnavailable
 
 
-async def test_those_in_a_line_are_served_one_after_the_other() -> None:
+async def test_those_in_a_queue_are_served_one_after_the_other() -> None:
     """Who waits for the same has his turn when those before him have had theirs, in the order in which they came."""
-    lines, served, inside = Lines(), list[int](), set[int]()
+    queues, served, inside = Queues(), list[int](), set[int]()
 
     async def one(number: int) -> None:
-        async with lines.turn("tea"):
+        async with queues.turn("tea"):
             inside.add(number)
             assert inside == {number}
             await asyncio.sleep(0)
@@ -24,19 +24,19 @@ async def test_those_in_a_line_are_served_one_after_the_other() -> None:
     assert served == [0, 1, 2, 3, 4]
 
 
-async def test_lines_for_different_things_do_not_wait_for_each_other() -> None:
+async def test_queues_for_different_things_do_not_wait_for_each_other() -> None:
     """Who waits for something else has his turn meanwhile."""
-    lines = Lines()
-    async with lines.turn("tea"), asyncio.timeout(60), lines.turn("coffee"):
+    queues = Queues()
+    async with queues.turn("tea"), asyncio.timeout(60), queues.turn("coffee"):
         pass
 
 
 async def test_where_the_store_is_away_nobody_waits_for_nothing() -> None:
     """When one could not have the store, those who wait behind him are told at once; who comes later has his turn."""
-    lines, tried = Lines(), list[int]()
+    queues, tried = Queues(), list[int]()
 
     async def one(number: int) -> None:
-        async with lines.turn("tea"):
+        async with queues.turn("tea"):
             tried.append(number)
             await asyncio.sleep(0)
             raise StoreUnavailable("away")
@@ -44,17 +44,17 @@ async def test_where_the_store_is_away_nobody_waits_for_nothing() -> None:
     told = await asyncio.gather(*map(one, range(4)), return_exceptions=True)
     assert [type(error) for error in told] == [StoreUnavailable] * 4
     assert tried == [0]
-    async with lines.turn("tea"):
+    async with queues.turn("tea"):
         tried.append(4)
     assert tried == [0, 4]
 
 
 async def test_other_failures_and_who_gives_up_hold_nobody_up() -> None:
     """A turn that ends in a refusal, or is given up, is over: the next one has his."""
-    lines, served = Lines(), list[int]()
+    queues, served = Queues(), list[int]()
 
     async def one(number: int) -> None:
-        async with lines.turn("tea"):
+        async with queues.turn("tea"):
             await asyncio.sleep(0)
             if number == 0:
                 raise ValueError
@@ -69,23 +69,23 @@ async def test_other_failures_and_who_gives_up_hold_nobody_up() -> None:
 
 
 async def test_a_line_that_nobody_stands_in_is_no_more() -> None:
-    """Lines take memory only while somebody waits, whatever was ever waited for."""
-    lines = Lines()
+    """Queues take memory only while somebody waits, whatever was ever waited for."""
+    queues = Queues()
     for number in range(100):
-        async with lines.turn(f"{number}"):
+        async with queues.turn(f"{number}"):
             pass
-    assert len(lines._lines) <= 1
+    assert len(queues._queues) <= 1
 
 
 @pytest.mark.parametrize("waiting", [1, 3])
 async def test_a_line_lives_as_long_as_somebody_waits(waiting: int) -> None:
     """Who comes while others wait stands in the same line."""
-    lines, inside = Lines(), list[int]()
+    queues, inside = Queues(), list[int]()
 
     async def one(number: int) -> None:
-        async with lines.turn("tea"):
+        async with queues.turn("tea"):
             inside.append(number)
-            assert len(lines._lines) == 1
+            assert len(queues._queues) == 1
             await asyncio.sleep(0)
 
     await asyncio.gather(*map(one, range(waiting + 1)))

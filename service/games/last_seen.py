@@ -1,22 +1,20 @@
 """The table last seen of each game, so that the usual act costs one round trip to the store.
 
-A hint may be out of date: whatever is decided on one is written only if the store still has that version, and no
-refusal is answered from one.
+It may be out of date: whatever is decided on it is written only if the store still has that version, and no refusal is
+answered from it.
 """
 
-from collections import OrderedDict
-
+from service.recent import Recent
 from service.store.table import Table
 
-__all__ = ["Hints"]
+__all__ = ["LastSeen"]
 
 
-class Hints:
+class LastSeen:
     """The table last seen of each of the `size` games touched last."""
 
     def __init__(self, size: int = 4096) -> None:
-        self._size = size
-        self._tables: OrderedDict[str, Table] = OrderedDict()
+        self._tables = Recent[str, Table](size)
 
     def get(self, game: str) -> Table | None:
         """The table last seen of the game, if it is remembered."""
@@ -24,11 +22,8 @@ class Hints:
 
     def put(self, table: Table) -> None:
         """Remembers a table that the store has confirmed."""
-        self._tables[table.game] = table
-        self._tables.move_to_end(table.game)
-        if len(self._tables) > self._size:
-            self._tables.popitem(last=False)
+        self._tables.put(table.game, table)
 
     def forget(self, game: str) -> None:
         """Forgets a game."""
-        self._tables.pop(game, None)
+        self._tables.forget(game)

@@ -1,4 +1,4 @@
-"""Standing in line: callers who would only get in each other's way go one after the other, in this process at least."""
+"""Queues: callers who would only get in each other's way go one after the other, in this process at least."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,14 +7,14 @@ from weakref import WeakValueDictionary
 
 from service.store.errors import StoreUnavailable
 
-__all__ = ["Lines"]
+__all__ = ["Queues"]
 
 
-class Lines:
-    """A line for each key that somebody waits for; those who wait are served in the order in which they came."""
+class Queues:
+    """A queue for each key that somebody waits for; those who wait are served in the order in which they came."""
 
     def __init__(self) -> None:
-        self._lines: WeakValueDictionary[str, _Line] = WeakValueDictionary()
+        self._queues: WeakValueDictionary[str, _Queue] = WeakValueDictionary()
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
@@ -22,19 +22,19 @@ class Lines:
 
         When the store is not to be had for one, all who wait behind are told at once: raises StoreUnavailable.
         """
-        line = self._lines.setdefault(key, _Line())
-        before = line.failures
-        async with line.lock:
-            if line.failures > before:
-                raise StoreUnavailable("the store was not to be had for those who were before in the line")
+        queue = self._queues.setdefault(key, _Queue())
+        before = queue.failures
+        async with queue.lock:
+            if queue.failures > before:
+                raise StoreUnavailable("the store was not to be had for those who were before in the queue")
             try:
                 yield
             except StoreUnavailable:
-                line.failures += 1
+                queue.failures += 1
                 raise
 
 
-class _Line:
+class _Queue:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.failures = 0

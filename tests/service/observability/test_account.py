@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from service.observability.calls import add_call, expect, note, recorded, waiting
+from service.observability.account import add_call, expect, note, recorded, waiting
 
 METHOD = "rummy.v1.GameService.Act"
 STREAM = "rummy.v1.GameService.Observe"
@@ -63,7 +63,7 @@ def test_failed_call_says_how(code: str, level: str) -> None:
 def test_what_a_call_waits_is_no_latency(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a call waits for is in its line, which says how much of its time that was, and not in the latency."""
     now = 100.0
-    monkeypatch.setattr("service.observability.calls.time.perf_counter", lambda: now)
+    monkeypatch.setattr("service.observability.account.time.perf_counter", lambda: now)
 
     def counted() -> float:
         labels = {"method": METHOD, "front": "waiting"}
