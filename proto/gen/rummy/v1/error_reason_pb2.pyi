@@ -47,15 +47,15 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_CONTENTION: _ErrorReason.ValueType  # 11
     """Others kept changing the game while the call was tried. Try again."""
     ERROR_REASON_GAME_NOT_OPEN: _ErrorReason.ValueType  # 12
-    """The table does not wait for players."""
+    """The call needs a table that waits for players: here the match has begun, and may be over. Metadata: `state`."""
     ERROR_REASON_SEAT_TAKEN: _ErrorReason.ValueType  # 14
     """That seat is not free."""
     ERROR_REASON_TOO_FEW_PLAYERS: _ErrorReason.ValueType  # 15
     """The rule set needs more players."""
     ERROR_REASON_GAME_NOT_STARTED: _ErrorReason.ValueType  # 16
-    """The match has not begun."""
+    """The call needs a match, which has not begun."""
     ERROR_REASON_GAME_OVER: _ErrorReason.ValueType  # 17
-    """The table is closed: the match was played or given up."""
+    """The call needs a match that goes on: this one was played to its end or given up. Metadata: `state`."""
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 18
     """The store of games cannot be reached. Try again."""
     ERROR_REASON_SERVER_DRAINING: _ErrorReason.ValueType  # 19
@@ -88,8 +88,6 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Over REST: the body is compressed."""
     ERROR_REASON_BODY_TOO_SLOW: _ErrorReason.ValueType  # 46
     """Over REST: the body was not there in time. Send the request again."""
-    ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
-    """The match is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
     """It is another seat's turn."""
     ERROR_REASON_WRONG_PHASE: _ErrorReason.ValueType  # 103
@@ -157,15 +155,15 @@ ERROR_REASON_VERSION_MISMATCH: ErrorReason.ValueType  # 10
 ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 11
 """Others kept changing the game while the call was tried. Try again."""
 ERROR_REASON_GAME_NOT_OPEN: ErrorReason.ValueType  # 12
-"""The table does not wait for players."""
+"""The call needs a table that waits for players: here the match has begun, and may be over. Metadata: `state`."""
 ERROR_REASON_SEAT_TAKEN: ErrorReason.ValueType  # 14
 """That seat is not free."""
 ERROR_REASON_TOO_FEW_PLAYERS: ErrorReason.ValueType  # 15
 """The rule set needs more players."""
 ERROR_REASON_GAME_NOT_STARTED: ErrorReason.ValueType  # 16
-"""The match has not begun."""
+"""The call needs a match, which has not begun."""
 ERROR_REASON_GAME_OVER: ErrorReason.ValueType  # 17
-"""The table is closed: the match was played or given up."""
+"""The call needs a match that goes on: this one was played to its end or given up. Metadata: `state`."""
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 18
 """The store of games cannot be reached. Try again."""
 ERROR_REASON_SERVER_DRAINING: ErrorReason.ValueType  # 19
@@ -198,8 +196,6 @@ ERROR_REASON_BODY_COMPRESSED: ErrorReason.ValueType  # 45
 """Over REST: the body is compressed."""
 ERROR_REASON_BODY_TOO_SLOW: ErrorReason.ValueType  # 46
 """Over REST: the body was not there in time. Send the request again."""
-ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101
-"""The match is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102
 """It is another seat's turn."""
 ERROR_REASON_WRONG_PHASE: ErrorReason.ValueType  # 103

@@ -188,7 +188,7 @@ class GameServiceServicer:
     def JoinGame(self, request, context):
         """Takes a seat. The table starts by itself when its last seat is taken.
 
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -210,7 +210,7 @@ class GameServiceServicer:
         """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
 
         A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -252,7 +252,7 @@ class GameServiceServicer:
     def StartGame(self, request, context):
         """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
-        FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -261,7 +261,7 @@ class GameServiceServicer:
     def Act(self, request, context):
         """Plays one or more actions of the caller's turn, in order, all or none.
 
-        FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
+        FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or is over
         (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
         """
@@ -270,7 +270,8 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLegalActions(self, request, context):
-        """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty.
+        """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else, as before and after the
+        match, the list is empty.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -66,7 +66,7 @@ class GameServiceStub:
     JoinGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
     """
     QuickJoin: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]
     """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
@@ -80,7 +80,7 @@ class GameServiceStub:
     """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
 
     A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
     """
     ResumeSeat: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]
     """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
@@ -106,17 +106,19 @@ class GameServiceStub:
     StartGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]
     """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
-    FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
     """
     Act: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ActRequest, _game_service_pb2.ActResponse]
     """Plays one or more actions of the caller's turn, in order, all or none.
 
-    FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
+    FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or is over
     (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
     """
     ListLegalActions: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]
-    """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else, as before and after the
+    match, the list is empty.
+    """
     SuggestAction: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]
     """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
 
@@ -184,7 +186,7 @@ class GameServiceAsyncStub(GameServiceStub):
     JoinGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
     """
     QuickJoin: _aio.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
     """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
@@ -198,7 +200,7 @@ class GameServiceAsyncStub(GameServiceStub):
     """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
 
     A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
     """
     ResumeSeat: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
@@ -224,17 +226,19 @@ class GameServiceAsyncStub(GameServiceStub):
     StartGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
-    FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
     """
     Act: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ActRequest, _game_service_pb2.ActResponse]  # type: ignore[assignment]
     """Plays one or more actions of the caller's turn, in order, all or none.
 
-    FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
+    FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or is over
     (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
     """
     ListLegalActions: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]  # type: ignore[assignment]
-    """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else, as before and after the
+    match, the list is empty.
+    """
     SuggestAction: _aio.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]  # type: ignore[assignment]
     """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
 
@@ -329,7 +333,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
         """Takes a seat. The table starts by itself when its last seat is taken.
 
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
         """
 
     @_abc_1.abstractmethod
@@ -355,7 +359,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
 
         A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
         """
 
     @_abc_1.abstractmethod
@@ -405,7 +409,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
         """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
 
-        FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
         """
 
     @_abc_1.abstractmethod
@@ -416,7 +420,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_service_pb2.ActResponse, _abc.Awaitable[_game_service_pb2.ActResponse]]:
         """Plays one or more actions of the caller's turn, in order, all or none.
 
-        FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
+        FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or is over
         (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
         """
@@ -427,7 +431,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListLegalActionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListLegalActionsResponse, _abc.Awaitable[_game_service_pb2.ListLegalActionsResponse]]:
-        """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+        """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else, as before and after the
+        match, the list is empty.
+        """
 
     @_abc_1.abstractmethod
     def SuggestAction(
