@@ -43,7 +43,7 @@ def game_to(seen: SeenTable) -> pb.Game:
     return pb.Game(
         name=f"games/{seen.game}",
         display_name=seen.display_name,
-        rule_set=rule_set_to(seen.rules, seen.preset),
+        rule_set=rule_set_to(seen.rules, seen.preset, players=len(seen.seats)),
         seat_count=len(seen.seats),
         state=_STATES[seen.phase],
         seats=[_seat(seat, limited=seen.limit is not None) for seat in seen.seats],

@@ -179,7 +179,7 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListGames(self, request, context):
-        """Lists the public tables that wait for players, newest first, without their views.
+        """Lists the public tables that wait for players, newest first, without their views: all of them, or of one preset, of so many seats, or both.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

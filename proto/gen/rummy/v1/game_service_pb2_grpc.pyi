@@ -62,7 +62,7 @@ class GameServiceStub:
     NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
     """
     ListGames: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]
-    """Lists the public tables that wait for players, newest first, without their views."""
+    """Lists the public tables that wait for players, newest first, without their views: all of them, or of one preset, of so many seats, or both."""
     JoinGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
@@ -182,7 +182,7 @@ class GameServiceAsyncStub(GameServiceStub):
     NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
     """
     ListGames: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]  # type: ignore[assignment]
-    """Lists the public tables that wait for players, newest first, without their views."""
+    """Lists the public tables that wait for players, newest first, without their views: all of them, or of one preset, of so many seats, or both."""
     JoinGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
     """Takes a seat. The table starts by itself when its last seat is taken.
 
@@ -323,7 +323,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListGamesResponse, _abc.Awaitable[_game_service_pb2.ListGamesResponse]]:
-        """Lists the public tables that wait for players, newest first, without their views."""
+        """Lists the public tables that wait for players, newest first, without their views: all of them, or of one preset, of so many seats, or both."""
 
     @_abc_1.abstractmethod
     def JoinGame(
