@@ -80,7 +80,7 @@ async def _measured(metrics: str, redis_url: str, *flags: str) -> int:
     if used.acts > 0:
         took = {"server": used.server_s, "Redis": used.redis_s}
         told = ", ".join(f"{who} {1e6 * seconds / used.acts:,.0f} µs" for who, seconds in took.items() if seconds > 0)
-        print(f"load: CPU an act, with all that was asked beside: {told} ({used.acts:,.0f} acts)", file=sys.stderr)
+        print(f"load: CPU per act, all other calls included: {told} ({used.acts:,.0f} acts)", file=sys.stderr)
     return status
 
 

@@ -28,9 +28,9 @@ _OF_PLAYERS: Final = (
     "server, idle",
     "server",
     "server, memory",
-    "server, a connection",
-    "server, a table",
-    "server, a stream",
+    "server, per connection",
+    "server, per table",
+    "server, per stream",
     "event loop late",
     "commit to hand-over",
     "Redis, idle",
@@ -38,9 +38,15 @@ _OF_PLAYERS: Final = (
     "Redis",
     "Redis, commands",
     "Redis, network",
-    "Redis, a table",
+    "Redis, per table",
 )
-_OF_AN_ACT: Final = ("server, an act", "an act, in null calls", "Redis, an act", "Redis, commands", "Redis, a table")
+_OF_AN_ACT: Final = (
+    "server, per act",
+    "one act, in null calls",
+    "Redis, per act",
+    "Redis, commands",
+    "Redis, per table",
+)
 """The figures that are told of each."""
 
 _KEPT: Final = 0.95
@@ -86,11 +92,13 @@ def _lines(alone: Outcome, watched: Outcome, *players: Outcome) -> Iterator[str]
     ):
         yield _row(f"{name}: median, 99 %", *(_ms(*latency.ms((50, 99))) for latency in latencies))
     yield from _scaled(players)
-    yield from ("", "| an act | nobody watches | a stream a seat |", "|---|---|---|")
+    yield from ("", "| per act | nobody watches | one stream per seat |", "|---|---|---|")
     both = [figures(outcome) for outcome in (alone, watched)]
     for name in _OF_AN_ACT:
         yield _row(name, *(_told(*of_one[name]) for of_one in both))
-    yield _row("acts a second that a core can serve", *(f"{1e6 / of_one['server, an act'][0]:,.0f}" for of_one in both))
+    yield _row(
+        "acts a second that a core can serve", *(f"{1e6 / of_one['server, per act'][0]:,.0f}" for of_one in both)
+    )
 
 
 def _scaled(players: Sequence[Outcome]) -> Iterator[str]:
@@ -99,7 +107,7 @@ def _scaled(players: Sequence[Outcome]) -> Iterator[str]:
     seats = players[0].plan.tables * players[0].plan.seats
     yield from (
         "",
-        f"| {_TIMES * seats:,} such players, reckoned from these | over gRPC | over REST |",
+        f"| {_TIMES * seats:,} such players, calculated from these | over gRPC | over REST |",
         "|---|---|---|",
     )
     for name in columns[0]:

@@ -52,6 +52,7 @@ _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
         "ACTION_AFTER_DRAW",
         "BODY_TOO_LARGE",
         "BODY_COMPRESSED",
+        "HEAD_TOO_LARGE",
     ),
     code_pb2.UNAUTHENTICATED: (
         GameReason.TOKEN_REQUIRED,
@@ -106,7 +107,13 @@ HTTP_STATUSES: Final[Mapping[int, int]] = MappingProxyType(
 """The HTTP status of each code that is used, as `google.rpc.Code` documents it."""
 
 _OF_HTTP: Final[Mapping[str, int]] = MappingProxyType(
-    {"VERB_NOT_ALLOWED": 405, "BODY_TOO_SLOW": 408, "BODY_TOO_LARGE": 413, "BODY_COMPRESSED": 415}
+    {
+        "VERB_NOT_ALLOWED": 405,
+        "BODY_TOO_SLOW": 408,
+        "BODY_TOO_LARGE": 413,
+        "BODY_COMPRESSED": 415,
+        "HEAD_TOO_LARGE": 431,
+    }
 )
 """What HTTP alone can refuse has the status that HTTP has for it."""
 

@@ -62,7 +62,7 @@ def test_a_server_has_the_memory_for_its_share() -> None:
     for gib, count in zip(found["memory of all workers"], workers, strict=True):
         assert gib * 2**10 / count < 0.7 * memory_limit()
     players = 1000
-    rows = (found["server, memory"], found["server, a connection"], found["server, a stream"])
+    rows = (found["server, memory"], found["server, per connection"], found["server, per stream"])
     for memory, connection, stream in zip(*rows, strict=True):
         assert memory + (streams_a_server() - players) * (connection + stream) / 2**10 < 0.7 * memory_limit()
 
@@ -78,7 +78,7 @@ def test_production_is_set_as_what_was_measured() -> None:
 def test_the_guide_and_the_autoscaler_name_one_number_of_streams() -> None:
     """Where docs/operations.md says how many streams are many, it is the number that the autoscaler goes by."""
     page = (DEPLOY.parent / "docs" / "operations.md").read_text()
-    (told,) = re.findall(r"\| `rummyd_open_streams` \| over ([\d,]+) a worker", page)
+    (told,) = re.findall(r"\| `rummyd_open_streams` \| over ([\d,]+) per worker", page)
     assert float(told.replace(",", "")) == streams_a_server()
 
 

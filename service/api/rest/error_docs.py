@@ -26,6 +26,7 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
         413: "BodyTooLarge",
         415: "BodyCompressed",
         429: "LimitExceeded",
+        431: "HeadTooLarge",
         500: "Internal",
         503: "Unavailable",
     }
@@ -44,6 +45,7 @@ _ABOUT: Final[Mapping[int, str]] = MappingProxyType(
         413: "The body is too large.",
         415: "The body is compressed.",
         429: "The caller, or the table, has reached a limit. Come again when the answer says.",
+        431: "The request's line and headers are too large.",
         500: "A fault of the server.",
         503: "The server cannot answer now. Try again.",
     }

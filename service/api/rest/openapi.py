@@ -83,7 +83,7 @@ _API_KEY: Final[Schema] = {
     "type": "apiKey",
     "in": "header",
     "name": "X-Api-Key",
-    "description": "The key of one who may create tables. Ask the operator of the server for it.",
+    "description": "A key for creating tables. Ask the operator of the server for one.",
 }
 
 

@@ -133,7 +133,7 @@ class Operations:
     def _statuses(self, route: Route) -> set[int]:
         """The statuses of errors: those of any call, those of its path and body, and those that the comments name."""
         request = route.method.input_type
-        found = {400, 401, 429, 500, 503}
+        found = {400, 401, 429, 431, 500, 503}
         if route.path_fields:
             found.add(404)
         if route.body:
@@ -143,7 +143,7 @@ class Operations:
         names = [route.method.full_name, *(field.full_name for field in request.fields)]
         told = set(_CODE.findall(" ".join(self._comments.get(name, "") for name in names)))
         named = {http_status_of(reason) for reason, code in CODES.items() if code_name(code) in told}
-        return found | (named - {405, 408, 413, 415})
+        return found | (named - {405, 408, 413, 415, 431})
 
 
 _CODE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Z]{5,}\b")

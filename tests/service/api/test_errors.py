@@ -92,7 +92,13 @@ def test_an_error_says_when_to_come_again() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "status"),
-    [("VERB_NOT_ALLOWED", 405), ("BODY_TOO_SLOW", 408), ("BODY_TOO_LARGE", 413), ("BODY_COMPRESSED", 415)],
+    [
+        ("VERB_NOT_ALLOWED", 405),
+        ("BODY_TOO_SLOW", 408),
+        ("BODY_TOO_LARGE", 413),
+        ("BODY_COMPRESSED", 415),
+        ("HEAD_TOO_LARGE", 431),
+    ],
 )
 def test_what_http_refuses_has_its_own_status(reason: str, status: int) -> None:
     """What only HTTP can refuse has the status that HTTP has for it, whatever its code."""
