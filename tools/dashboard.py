@@ -196,6 +196,12 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             "Ready", "short", "1: the server takes calls.", {"{{instance}}": _gauge("rummyd_ready", "instance", "min")}
         ),
         Panel(
+            "Shards lost",
+            "short",
+            "Shards of the store that take no commit, as each server sees them.",
+            {"{{instance}}": _gauge("rummyd_shards_lost", "instance", "max")},
+        ),
+        Panel(
             "Releases",
             "short",
             "Servers by release.",

@@ -15,6 +15,7 @@ import grpc
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError, Message
+from google.rpc import code_pb2
 from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1.health import SERVICE_NAME
 from grpc_reflection.v1alpha import reflection
@@ -32,6 +33,7 @@ __all__ = ["Age", "GrpcServer"]
 FRONT: Final = "grpc"
 """The front's name in logs and metrics."""
 
+_UNKNOWN: Final = "unknown"
 _CALL_ID: Final = "x-request-id"
 
 _OPTIONS: Final = (
@@ -88,6 +90,7 @@ class GrpcServer:
         self._health = Health(names)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection([*names, SERVICE_NAME, reflection.SERVICE_NAME], self._server)
+        self._server.add_generic_rpc_handlers((_Unknown(),))  # the last: it is asked for what no other one has
 
     async def start(self, host: str, port: int, tls: Tls | None = None) -> int:
         """Listens on `host:port`, and gives the port (0: any free one). Raises OSError where it cannot."""
@@ -169,6 +172,24 @@ def _handler(
     return grpc.unary_unary_rpc_method_handler(unary)
 
 
+class _Unknown(grpc.GenericRpcHandler):
+    """Refuses a method that there is not. gRPC would do so without a reason, a line in the log and a count."""
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes]":  # noqa: ARG002
+        """The same for each."""
+        # Of a stream no request is read before it is answered.
+        return grpc.stream_stream_rpc_method_handler(_refuse)
+
+
+async def _refuse(_requests: object, context: _Context) -> Never:
+    """UNIMPLEMENTED, by which clients of gRPC find out what a server has, where REST says NOT_FOUND."""
+    call_id = _call_id(context)
+    error = ApiError("METHOD_NOT_FOUND", "no service here has this method; reflection lists them all")
+    with account.recorded(_UNKNOWN, FRONT, call_id) as call:
+        call.failed(code_pb2.Code.Name(code_pb2.UNIMPLEMENTED), error.reason)
+    await _abort(context, error, call_id, code_pb2.UNIMPLEMENTED)
+
+
 def _read(  # noqa: PLR0917  the first three are of the method
     method: MethodDescriptor, make: type[Message], proxies: int, data: bytes, context: _Context, call_id: str
 ) -> tuple[Message, Caller]:
@@ -190,9 +211,11 @@ def _parsed(make: type[Message], data: bytes) -> Message:
         raise invalid([Violation("", text, "MALFORMED")]) from error
 
 
-async def _abort(context: _Context, error: ApiError, call_id: str) -> Never:
-    """Ends the call with the error, its details in the trailing metadata as `google.rpc.Status`."""
-    status = rpc_status.to_status(error.status())
+async def _abort(context: _Context, error: ApiError, call_id: str, code: int | None = None) -> Never:
+    """Ends the call with the error, its details in the trailing metadata as `google.rpc.Status`; perhaps of a code."""
+    told = error.status()
+    told.code = told.code if code is None else code
+    status = rpc_status.to_status(told)
     await context.abort(status.code, status.details, (*status.trailing_metadata, (_CALL_ID, call_id)))
 
 

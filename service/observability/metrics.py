@@ -7,7 +7,8 @@
     ticks, tick_failures, due_lag_seconds  what fell due                moved by `clock` and `games`
     tables, overdue_seconds              what there is, of all servers  moved by `census`
     commit_conflicts, store_call()       what the store did             moved by `store`
-    ready, loop_lag_seconds, describe()  what the server is             moved by the composition root
+    ready, shards_lost                   what the server is fit for     moved by `readiness`
+    loop_lag_seconds, describe()         what the server is             moved by the composition root
 
 With several workers each writes its values to a folder, and the process that keeps them adds them up (`shared`).
 
@@ -54,6 +55,7 @@ __all__ = [
     "open_streams",
     "overdue_seconds",
     "ready",
+    "shards_lost",
     "store_call",
     "tables",
     "tick_failures",
@@ -131,6 +133,11 @@ ready: Final = Gauge(
     "rummyd_ready",
     "1 while the server takes new calls and its store takes commits, otherwise 0.",
     multiprocess_mode="livemin",
+)
+shards_lost: Final = Gauge(
+    "rummyd_shards_lost",
+    "Shards of the store that take no commit, as the server found when it looked last.",
+    multiprocess_mode="livemax",
 )
 loop_lag_seconds: Final = Histogram(
     "rummyd_loop_lag_seconds", "How late the event loop woke from a sleep; measured twice a second.", buckets=_SECONDS

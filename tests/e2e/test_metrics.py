@@ -86,7 +86,7 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
     assert still["rummyd_build_info"] == still["rummyd_ready"] == 1
     seen.add("rummyd_build_info")
     await asyncio.to_thread(embedded_redis.kill)
-    await moves("rummyd_ready", "rummyd_store_errors_total")
+    await moves("rummyd_ready", "rummyd_shards_lost", "rummyd_store_errors_total")
     await asyncio.to_thread(embedded_redis.start)
     assert seen == names()
 
@@ -137,9 +137,10 @@ async def too_many_tables(client: Client) -> None:
 def stand_still(redis: EmbeddedRedis) -> None:
     """Has something due in a shard at which no server can look any more."""
     keys = Keys("rummyd").due(0)
-    with servers.client(redis.url) as commands:
-        commands.delete(keys.pulse)
-        commands.hset(keys.pulse, "not a", "number")
+    with servers.client(redis.url) as commands, commands.pipeline() as at_once:  # a server that looks writes it anew
+        at_once.delete(keys.pulse)
+        at_once.hset(keys.pulse, "not a", "number")
+        at_once.execute()
         commands.zadd(keys.due, {"a": 1})
 
 

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from prometheus_client import REGISTRY
 from rummy.v1 import action_pb2, game_pb2, game_service_pb2, game_service_pb2_grpc, rule_set_service_pb2
 from structlog.testing import capture_logs
 
@@ -311,13 +312,23 @@ async def test_too_large_a_request_is_refused() -> None:
         assert not table.callers
 
 
-async def test_unknown_method_is_unimplemented() -> None:
-    """A method that no service has is UNIMPLEMENTED."""
+@pytest.mark.parametrize("path", [f"/{GAME_SERVICE.full_name}/Cheat", "/poker.v1.Poker/Bet", "/nothing"])
+async def test_unknown_method_is_unimplemented_and_logged(path: str) -> None:
+    """A method that no service has is UNIMPLEMENTED with a reason, has its line in the log, and is counted."""
+    labels = {"method": "unknown", "front": "grpc", "code": "UNIMPLEMENTED", "reason": "METHOD_NOT_FOUND"}
+    before = REGISTRY.get_sample_value("rummyd_calls_total", labels) or 0.0
     async with serving(Table()) as (_, channel):
-        cheat: Raw = channel.unary_unary(f"/{GAME_SERVICE.full_name}/Cheat")
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await cheat(b"")
-        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        cheat: Raw = channel.unary_unary(path)
+        with capture_logs() as lines, pytest.raises(grpc.aio.AioRpcError) as caught:
+            await cheat(b"x" * 100_000, metadata=(("x-request-id", "mine-3"),))
+        error = caught.value
+        assert error.code() is grpc.StatusCode.UNIMPLEMENTED
+        assert reason_of(error) == "METHOD_NOT_FOUND"
+        assert dict(error.trailing_metadata())["x-request-id"] == "mine-3"
+    (line,) = lines
+    assert (line["event"], line["call_id"]) == ("call", "mine-3")
+    assert {name: line[name] for name in labels} == labels
+    assert REGISTRY.get_sample_value("rummyd_calls_total", labels) == before + 1
 
 
 async def test_health_is_what_it_was_told() -> None:

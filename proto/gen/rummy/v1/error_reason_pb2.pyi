@@ -71,7 +71,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
     """The match is not over, or was abandoned before its end and has no replay."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
-    """There is no such method or path."""
+    """There is no such method or path. Over gRPC its code is UNIMPLEMENTED."""
     ERROR_REASON_CODE_NOT_FOUND: _ErrorReason.ValueType  # 31
     """No table has this code, or its table has expired."""
     ERROR_REASON_SPECTATORS_NOT_ALLOWED: _ErrorReason.ValueType  # 32
@@ -185,7 +185,7 @@ ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
 ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
 """The match is not over, or was abandoned before its end and has no replay."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23
-"""There is no such method or path."""
+"""There is no such method or path. Over gRPC its code is UNIMPLEMENTED."""
 ERROR_REASON_CODE_NOT_FOUND: ErrorReason.ValueType  # 31
 """No table has this code, or its table has expired."""
 ERROR_REASON_SPECTATORS_NOT_ALLOWED: ErrorReason.ValueType  # 32
