@@ -22,7 +22,7 @@ BIN = Path(sys.executable).parent
 # Google's own packages bring the code of google.api; nobody ships buf.validate for Google's runtime.
 VENDORED = ["buf/validate/validate.proto"]
 
-# What Google's protoc can make by itself, for clients in other languages.
+# What protoc generates by itself, for clients in other languages.
 LANGUAGES = ["cpp", "csharp", "java", "kotlin", "objc", "php", "ruby"]
 
 
@@ -35,7 +35,7 @@ def generate() -> None:
 
 
 def check() -> None:
-    """Fail if a proto breaks style or compatibility, gives no stubs, or if the generated code is not what it gives."""
+    """Fail if a proto breaks style or compatibility or gives no stubs, or if the generated code is stale."""
     _buf("lint", str(PROTO))
     _buf("format", str(PROTO), "--path", str(PROTO / "rummy"), "--diff", "--exit-code")
     with tempfile.TemporaryDirectory() as scratch:
@@ -69,7 +69,7 @@ def ours() -> list[str]:
 
 
 def _check_stubs(scratch: Path) -> None:
-    """Fail if a language warns, as Java does of fields that would share the name of a method."""
+    """Fail if protoc refuses stubs or warns. What it renames silently, tests/test_protos.py catches."""
     outputs = []
     for language in LANGUAGES:
         (scratch / language).mkdir()
@@ -77,7 +77,7 @@ def _check_stubs(scratch: Path) -> None:
     command = [str(BIN / "protoc"), f"-I{PROTO}", f"-I{THIRD_PARTY}", *outputs, *ours()]
     told = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     if told.returncode or told.stderr:
-        sys.exit(f"{told.stderr}stubs in other languages: protoc has something to say of them")
+        sys.exit(f"{told.stderr}protoc refuses stubs in another language, or warns of them")
 
 
 def _write_python(into: Path) -> None:
