@@ -112,6 +112,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             calls,
             max_request_bytes=settings.max_request_bytes,
             trusted_proxies=settings.trusted_proxies,
+            receive_s=settings.receive_seconds,
             send_s=settings.send_seconds,
             connection_age=Age(settings.grpc_connection_age_seconds) if settings.grpc_connection_age_seconds else None,
             shared=shared,

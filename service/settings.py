@@ -219,8 +219,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0.1,
             le=3600,
-            description="How long a REST client may take to send the head of a request, and again to send its body, in "
-            "seconds.",
+            description="How long a client may take to send the message of a call, or over REST the head of a request "
+            "and again its body, in seconds.",
         ),
     ] = 20.0
     grace_seconds: Annotated[

@@ -20,7 +20,6 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
         401: "Unauthenticated",
         403: "Forbidden",
         404: "NotFound",
-        405: "VerbNotAllowed",
         408: "BodyTooSlow",
         409: "Conflict",
         413: "BodyTooLarge",
@@ -39,7 +38,6 @@ _ABOUT: Final[Mapping[int, str]] = MappingProxyType(
         401: "The call needs another token, or an API key.",
         403: "The table keeps the caller away.",
         404: "There is no such thing.",
-        405: "The path takes other verbs.",
         408: "The body was not there in time. Send the request again.",
         409: "The call does not go with what was done before.",
         413: "The body is too large.",
@@ -73,8 +71,6 @@ def _response(status: int, comments: Mapping[str, str]) -> Schema:
     headers: Schema = {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}}
     if status == 401:
         headers["WWW-Authenticate"] = {"schema": {"type": "string"}, "required": True}
-    if status == 405:
-        headers["Allow"] = {"schema": {"type": "string"}, "required": True}
     if status in {429, 503}:
         headers["Retry-After"] = {"schema": {"type": "string"}, "description": "Seconds to wait.", "required": True}
     content: Schema = {"application/json": {"schema": {"$ref": ERROR}}}

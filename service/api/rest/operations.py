@@ -14,7 +14,7 @@ from service.api.rest.examples import example
 from service.api.rest.from_json import has_own_form
 from service.api.rest.openapi_types import Schema, Value
 from service.api.rest.routes import Route
-from service.api.rest.schemas import Schemas
+from service.api.rest.schemas import Form, Schemas
 from service.api.rest.sse import CONTENT_TYPE
 from service.api.rest.stream_docs import ABOUT, event_schema
 
@@ -66,7 +66,7 @@ class Operations:
 
     def _path_parameter(self, field: FieldDescriptor, name: str, fixed: str) -> Schema:
         """A part of a field that the path holds, which follows the `fixed` part."""
-        schema = self._schemas.field(field)
+        schema = self._schemas.field(field, Form.REQUEST)
         pattern, begins = schema.get("pattern"), f"^{fixed}/" if fixed else "^"
         follows = isinstance(pattern, str) and pattern.startswith(begins)
         return {
@@ -84,7 +84,7 @@ class Operations:
             return []
         found: list[Value] = []
         for names, field in _parameters(route.method.input_type, route.path_fields | {route.body}):
-            schema = self._schemas.field(field)
+            schema = self._schemas.field(field, Form.REQUEST)
             about = schema.pop("description", "")
             found.append(
                 {
@@ -101,19 +101,19 @@ class Operations:
         request = route.method.input_type
         if route.body == "*":
             required = any(is_required(field) for field in request.fields if field.name not in route.path_fields)
-            media: Schema = {"schema": self._schemas.message(request, route.path_fields)}
+            media: Schema = {"schema": self._schemas.message(request, Form.REQUEST, route.path_fields)}
             media["example"] = example(request, without=route.path_fields)
         else:
             field = request.fields_by_name[route.body]
             required = is_required(field)
-            media = {"schema": self._schemas.field(field)}
+            media = {"schema": self._schemas.field(field, Form.REQUEST)}
             if field.message_type and not field.is_repeated:
                 media["example"] = example(field.message_type)
         return {"required": required, "content": {"application/json": media}}
 
     def _good(self, route: Route) -> Schema:
         answer = route.method.output_type
-        schema = self._schemas.message(answer)
+        schema = self._schemas.message(answer, Form.ANSWER)
         headers: Schema = {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}}
         about = self._comments.get(answer.full_name, "")
         if not route.method.server_streaming:

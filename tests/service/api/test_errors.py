@@ -145,6 +145,17 @@ def test_a_violation_of_the_whole_request_has_no_path() -> None:
     assert invalid([Violation("", "is no message")]).text == "is no message"
 
 
+def test_a_front_may_have_names_of_its_own_for_fields() -> None:
+    """An error can be told with other names for its bad fields, in its details as in its sentence."""
+    found = [Violation(f"a_{number}", "is wrong") for number in range(5)]
+    error = impossible(found).renamed(str.upper)
+    assert error.text == "the rule set cannot be played: A_0: is wrong; A_1: is wrong; A_2: is wrong; and 2 more"
+    assert [field for field, _, _ in bad_fields(error)] == [violation.field.upper() for violation in found]
+    limited = ApiError("LIMIT_EXCEEDED", "later", {"k": "v"}, [Violation("a", "is wrong")], 2.0).renamed(str.upper)
+    assert (limited.text, limited.metadata, limited.retry_s) == ("later", {"k": "v"}, 2.0)
+    assert bad_fields(limited) == [("A", "is wrong", "INVALID")]
+
+
 @pytest.mark.parametrize("path", ["actions[63].lay_down.cards[119]", "g" * 200, "ü" * 60])
 def test_an_error_fits_the_trailers_of_a_call(path: str) -> None:
     """Of thousands of bad fields as many are named as gRPC has room for, and the rest are counted."""

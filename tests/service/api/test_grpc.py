@@ -82,9 +82,9 @@ class Table:
 
 @asynccontextmanager
 async def serving(
-    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_s: float = 30
+    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, receive_s: float = 20, send_s: float = 30
 ) -> AsyncIterator[tuple[GrpcServer, grpc.aio.Channel]]:
-    server = new_grpc_server(table.calls(), trusted_proxies=trusted_proxies, send_s=send_s)
+    server = new_grpc_server(table.calls(), trusted_proxies=trusted_proxies, receive_s=receive_s, send_s=send_s)
     port = await server.start(host, 0)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
@@ -301,15 +301,45 @@ async def test_stopping_lets_calls_finish() -> None:
         await stopping
 
 
-async def test_too_large_a_request_is_refused() -> None:
-    """A request above the limit is RESOURCE_EXHAUSTED, and the handler is not asked."""
+async def test_too_large_a_request_is_refused_and_logged() -> None:
+    """A request above the limit is RESOURCE_EXHAUSTED, and the handler is not asked; the log has why."""
     table = Table()
     async with serving(table) as (_, channel):
         stub = game_service_pb2_grpc.GameServiceStub(channel)
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
+        with capture_logs() as lines, pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.GetGame(game_service_pb2.GetGameRequest(name="x" * 70_000))
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert not table.callers
+    (line,) = lines
+    assert (line["event"], line["reason"]) == ("call", "BODY_TOO_LARGE")
+
+
+@pytest.mark.parametrize("method", ["GetGame", "Observe"])
+async def test_a_call_whose_message_does_not_come_is_given_up(method: str) -> None:
+    """It ends in time, with a reason that is worth another try; however many there are, none is kept."""
+    table = Table()
+    async with serving(table, receive_s=0.3) as (_, channel), asyncio.timeout(60):
+        call: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(
+            f"/{GAME_SERVICE.full_name}/{method}"
+        )
+        silent = [call() for _ in range(50)]
+        for one in silent:
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await one.read()
+            assert (caught.value.code(), reason_of(caught.value)) == (grpc.StatusCode.ABORTED, "BODY_TOO_SLOW")
+    assert not table.callers
+
+
+async def test_a_call_without_a_message_is_refused() -> None:
+    """A client that says it has sent all, and has sent nothing, is told so."""
+    table = Table()
+    async with serving(table) as (_, channel):
+        call: grpc.aio.StreamUnaryCall[bytes, bytes] = channel.stream_unary(f"/{GAME_SERVICE.full_name}/GetGame")()
+        await call.done_writing()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call
+        assert (caught.value.code(), reason_of(caught.value)) == (grpc.StatusCode.INVALID_ARGUMENT, "BODY_TOO_LARGE")
+    assert not table.callers
 
 
 @pytest.mark.parametrize("path", [f"/{GAME_SERVICE.full_name}/Cheat", "/poker.v1.Poker/Bet", "/nothing"])

@@ -91,7 +91,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_BODY_COMPRESSED: _ErrorReason.ValueType  # 45
     """Over REST: the body is compressed, which the server does not accept."""
     ERROR_REASON_BODY_TOO_SLOW: _ErrorReason.ValueType  # 46
-    """Over REST: the body did not arrive in time. Send the request again."""
+    """The body of a request, or the message of a call over gRPC, did not arrive in time. Send it again."""
     ERROR_REASON_HEAD_TOO_LARGE: _ErrorReason.ValueType  # 47
     """Over REST: the request's line and headers together have more bytes than the server reads."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
@@ -205,7 +205,7 @@ ERROR_REASON_BODY_TOO_LARGE: ErrorReason.ValueType  # 44
 ERROR_REASON_BODY_COMPRESSED: ErrorReason.ValueType  # 45
 """Over REST: the body is compressed, which the server does not accept."""
 ERROR_REASON_BODY_TOO_SLOW: ErrorReason.ValueType  # 46
-"""Over REST: the body did not arrive in time. Send the request again."""
+"""The body of a request, or the message of a call over gRPC, did not arrive in time. Send it again."""
 ERROR_REASON_HEAD_TOO_LARGE: ErrorReason.ValueType  # 47
 """Over REST: the request's line and headers together have more bytes than the server reads."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102

@@ -289,8 +289,8 @@ class Game(_message.Message):
 
     @_builtins.property
     def turn_limit(self) -> Global___Game.TurnLimit:
-        """How long a player may take. Left out: as long as they like. When the time is up, the server draws and discards for
-        the seat.
+        """How long a player may take. When the time is up, the server draws and discards for the seat. Left out, or unset in
+        an answer: as long as they like.
         """
 
     def __init__(

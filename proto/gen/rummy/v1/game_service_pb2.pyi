@@ -812,7 +812,7 @@ class ListEventsResponse(_message.Message):
     @_builtins.property
     def snapshot(self) -> _game_pb2.Game:
         """The whole table, instead of batches: where `after` is 0, the epoch is another, the versions after `after` are no
-        longer kept, or that version was lost.
+        longer kept, or that version was lost. Otherwise unset.
         """
 
     @_builtins.property

@@ -415,11 +415,13 @@ class RuleSet(_message.Message):
     except those of the pool where `scoring` is not SCORING_POOL.
     """
     packs: _builtins.int
-    """Number of 52-card packs, 1 to 4. Left out: the preset's, which may go by the number of players."""
+    """Number of 52-card packs, 1 to 4. Left out: the preset's. Unset in an answer: it goes by the number of players."""
     jokers: _builtins.int
     """Jokers in all, 0 to 8."""
     hand_size: _builtins.int
-    """Cards dealt to each seat, 1 to 52. Left out: the preset's, which may go by the number of players and packs."""
+    """Cards dealt to each seat, 1 to 52. Left out: the preset's. Unset in an answer: it goes by the number of players and
+    packs.
+    """
     up_card: _builtins.bool
     """Whether a card is turned up to start the discard pile."""
     opening_draw: _builtins.int
@@ -475,12 +477,12 @@ class RuleSet(_message.Message):
     joker_points: _builtins.int
     """What a joker counts, 0 to 1000."""
     stake: _builtins.int
-    """Points put into the pool at each deal, 0 to 100000."""
+    """Points put into the pool at each deal, 0 to 100000. Unset in an answer: there is no pool."""
     carry_over: _builtins.bool
-    """Whether a pool that nobody won stays for the next deal."""
+    """Whether a pool that nobody won stays for the next deal. Unset in an answer: there is no pool."""
     one_winner: _builtins.bool
     """Whether the lowest last discard always decides between seats that go out in one round. If not, it decides in round
-    1 only, and later they share the pool.
+    1 only, and later they share the pool. Unset in an answer: there is no pool.
     """
     sets_count_once: _builtins.bool
     """Whether three cards of one rank left in a hand count as one card."""

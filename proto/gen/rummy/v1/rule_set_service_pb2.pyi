@@ -143,8 +143,8 @@ class CheckRuleSetResponse(_message.Message):
         REASON_FIELD_NUMBER: _builtins.int
         DESCRIPTION_FIELD_NUMBER: _builtins.int
         field: _builtins.str
-        """The field at fault, in snake case, such as `hand_size`; where several fields conflict, one that was sent.
-        `seat_count` is the request's own.
+        """The field at fault by its name in the protos, over REST, too, such as `hand_size`; where several fields conflict,
+        one that was sent. `seat_count` is the request's own.
         """
         reason: _builtins.str
         """What kind of fault it is, in upper snake case."""

@@ -179,7 +179,7 @@ class View(_message.Message):
 
     @_builtins.property
     def options(self) -> Global___Options:
-        """What the viewer may do now. Set for the seat to move, and for nobody else."""
+        """What the viewer may do now. Unset for everybody but the seat to move."""
 
     @_builtins.property
     def last_deal(self) -> _event_pb2.DealResult:
