@@ -107,7 +107,7 @@ def test_a_bad_card_is_named_by_its_place_in_the_list() -> None:
 
 def test_two_fields_of_a_oneof_exclude_each_other() -> None:
     """An action is one thing: a second one is a fault of its own."""
-    assert read(Action(), '{"draw": {}, "passTurn": {}}') == [("pass_turn", "ONEOF_CONFLICT")]
+    assert read(Action(), '{"draw": {}, "passTurn": {}}') == [("passTurn", "ONEOF_CONFLICT")]
     faults = Faults()
     merge(Action(), parse(b'{"layDown": {}, "swap_joker": {}}'), faults)
     with pytest.raises(ApiError, match="swapJoker: swapJoker and layDown exclude each other"):
