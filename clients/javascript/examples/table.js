@@ -31,10 +31,9 @@ lobby.rules.addEventListener("change", () => {
 lobby.addEventListener("submit", async (event) => {
   event.preventDefault();
   await trying(async () => {
-    const [rules] = lobby.rules.selectedOptions;
     const seatCount = Number(lobby.bots.value) + 1;
-    const ruleSet = { preset: rules.value };
-    const { name } = await rummyd.createGame({ game: { displayName: rules.text, seatCount, ruleSet } });
+    const ruleSet = { preset: lobby.rules.value };
+    const { name } = await rummyd.createGame({ game: { seatCount, ruleSet } });
     const joined = await rummyd.joinGame({ name, displayName: lobby.player.value });
     for (const displayName of BOTS.slice(0, lobby.bots.value)) {
       await rummyd.addBot({ name, displayName }, joined);
@@ -128,7 +127,7 @@ function offer(action) {
 at("stock").onclick = () => act({ draw: {} });
 at("lay").onclick = () => act({ layDown: { cards: cardsChosen() } });
 at("discard").onclick = () => act({ discard: { card: cardsChosen()[0] } });
-at("pass").onclick = () => act({ pass: {} });
+at("pass").onclick = () => act({ passTurn: {} });
 at("hint").onclick = () =>
   trying(async () => {
     const { action } = await rummyd.suggestAction({ name: me.name }, { token: me.token });
@@ -169,11 +168,11 @@ function show(now) {
   game = now;
   at("choices").replaceChildren();
   const { view } = game;
-  say(view ? `${game.displayName || game.ruleSet.preset}, deal ${view.deal}, round ${view.round}` : "Waiting …");
+  say(view ? `${game.ruleSet.displayName}, deal ${view.deal}, round ${view.round}` : "Waiting …");
   if (!view) return;
   at("seats").replaceChildren(...view.seats.map(seatOf));
   const { options } = view;
-  at("stock").textContent = view.stockCount;
+  at("stock").textContent = view.stockSize;
   at("stock").disabled = !options?.draw;
   at("pile").replaceChildren(...view.pile.map((card, place) => pileCard(card, view.pile.length - place)));
   at("melds").replaceChildren(...view.melds.map((meld, place) => meldOf(meld, place)));
@@ -181,7 +180,7 @@ function show(now) {
   const cards = cardsChosen();
   at("lay").disabled = !options?.layDown || !cards.length;
   at("discard").disabled = cards.length !== 1 || !options?.discard.includes(cards[0]);
-  at("pass").disabled = !options?.pass;
+  at("pass").disabled = !options?.passTurn;
   at("hint").disabled = !options;
   at("again").hidden = !view.result;
   if (view.result) tell(`${view.result.winners.map(nameOf).join(" and ")} won the match.`);
