@@ -42,7 +42,7 @@ def _steps(
         yield take_out(hand, cards), (*table, new), max(0, owed - cards.count(JOKER))
     for index, meld in enumerate(table):
         others = (*table[:index], *table[index + 1 :])
-        if may_lay_off(rules, meld, seat):
+        if may_lay_off(rules, seat, meld):
             for way in all_extensions(rules, meld, hand):
                 cards = way.low + way.high
                 if JOKER in cards:

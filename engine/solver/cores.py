@@ -90,7 +90,7 @@ def open_melds(rules: RuleSet, table: Sequence[Meld], seat: int) -> list[OpenMel
     found = []
     for index, meld in enumerate(table):
         room = (set_limit(rules) if meld.kind is MeldKind.SET else LONGEST_RUN) - len(meld.cards)
-        if room > 0 and may_lay_off(rules, meld, seat):
+        if room > 0 and may_lay_off(rules, seat, meld):
             found.append(OpenMeld(index, meld, room))
     return found
 

@@ -210,8 +210,8 @@ MUTANTS = (
         "F13",
         "the engine guesses",
         "lays",
-        'if len(ways) > 1:\n        text_ = f"{cards} could',
-        'if False:\n        text_ = f"{cards} could',
+        'if len(ways) > 1:\n        why = f"{cards} could',
+        'if False:\n        why = f"{cards} could',
     ),
     Mutant(
         "F13",
@@ -292,8 +292,8 @@ MUTANTS = (
         "P15",
         "ambiguous cards are a foul",
         "lays",
-        'raise Refused(Reason.AMBIGUOUS_PLACE, text_, clause="F13"',
-        'raise Misfit(Reason.AMBIGUOUS_PLACE, text_, clause="F13"',
+        'raise Refused(Reason.AMBIGUOUS_PLACE, why, clause="F13"',
+        'raise Misfit(Reason.AMBIGUOUS_PLACE, why, clause="F13"',
     ),
     Mutant(
         "P15",

@@ -29,7 +29,7 @@ def action_from(message: pb.Action) -> Action:
             return SwapJoker(message.swap_joker.meld, NUMBERS[message.swap_joker.card])
         case "discard":
             return Discard(NUMBERS[message.discard.card])
-        case "pass":
+        case "pass_turn":
             return Pass()
         case None:
             raise AssertionError("the oneof is required, and was checked")
@@ -42,8 +42,8 @@ def action_to(action: Action) -> pb.Action:
             return pb.Action(draw=pb.Action.Draw())
         case Take(count):
             return pb.Action(take=pb.Action.Take(count=count))
-        case LayDown(cards, as_):
-            return pb.Action(lay_down=pb.Action.LayDown(cards=texts(cards), kind=KINDS[as_]))
+        case LayDown(cards, kind):
+            return pb.Action(lay_down=pb.Action.LayDown(cards=texts(cards), kind=KINDS[kind]))
         case LayOff(meld, cards, end):
             return pb.Action(lay_off=pb.Action.LayOff(meld=meld, cards=texts(cards), end=ENDS[end]))
         case SwapJoker(meld, card):
@@ -51,9 +51,7 @@ def action_to(action: Action) -> pb.Action:
         case Discard(card):
             return pb.Action(discard=pb.Action.Discard(card=CARDS[card]))
         case Pass():
-            message = pb.Action()
-            getattr(message, "pass").SetInParent()
-            return message
+            return pb.Action(pass_turn=pb.Action.Pass())
 
 
 _KINDS = {number: kind for kind, number in KINDS.items()}

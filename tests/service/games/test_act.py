@@ -186,11 +186,11 @@ async def test_nothing_is_played_before_the_match(desk: Desk) -> None:
 
 
 async def test_nothing_is_played_after_the_match(desk: Desk) -> None:
-    """A match that is over takes no more actions: the engine says so."""
+    """A match that is over takes no more actions, nor does it try any out."""
     match = await playing(desk)
     await match.to_the_end()
     for call in (match.act(0, Draw()), tried(match, 0, Draw())):
-        with pytest.raises(Refused, match="MATCH_OVER"):
+        with refused(GameReason.GAME_OVER):
             await call
     assert (await legal_of(match, 0)).actions == ()
 

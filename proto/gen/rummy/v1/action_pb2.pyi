@@ -27,8 +27,8 @@ class Action(_message.Message):
 
     @_typing.final
     class Draw(_message.Message):
-        """Draws from the stock: one card, or as many as the opening draw says. It reveals a card and cannot be taken back, so it must be
-        the last action of its request.
+        """Draws from the stock: one card, or in round 1 as many as `opening_draw` says. A draw reveals a card and cannot be
+        taken back, so it must be the last action of its request.
         """
 
         DESCRIPTOR: _descriptor.Descriptor
@@ -50,7 +50,7 @@ class Action(_message.Message):
 
         COUNT_FIELD_NUMBER: _builtins.int
         count: _builtins.int
-        """How many cards to take from the top, at least 1. The deepest of them is the chosen card."""
+        """How many cards to take from the top, 1 to 120. The deepest of them is the chosen card."""
         def __init__(
             self,
             *,
@@ -100,10 +100,10 @@ class Action(_message.Message):
         meld: _builtins.int
         """The number of the meld."""
         end: _card_pb2.End.ValueType
-        """The end of a run, where a joker or an ace could go on either."""
+        """The end of the run, where a joker or an ace would fit at either."""
         @_builtins.property
         def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-            """The cards, in any order. They are judged together."""
+            """The cards, in any order. They are judged as one group."""
 
         def __init__(
             self,
@@ -164,7 +164,9 @@ class Action(_message.Message):
 
     @_typing.final
     class Pass(_message.Message):
-        """Ends the turn without a discard where the discard is optional; or, with the stock gone, declines to take from the pile."""
+        """Ends the turn without a discard, where discards are optional; or declines to take from the pile when the stock is
+        gone.
+        """
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -183,7 +185,7 @@ class Action(_message.Message):
     LAY_OFF_FIELD_NUMBER: _builtins.int
     SWAP_JOKER_FIELD_NUMBER: _builtins.int
     DISCARD_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_TURN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def draw(self) -> Global___Action.Draw:
         """Draw from the stock."""
@@ -208,6 +210,10 @@ class Action(_message.Message):
     def discard(self) -> Global___Action.Discard:
         """Discard."""
 
+    @_builtins.property
+    def pass_turn(self) -> Global___Action.Pass:
+        """Pass."""
+
     def __init__(
         self,
         *,
@@ -217,12 +223,13 @@ class Action(_message.Message):
         lay_off: Global___Action.LayOff | None = ...,
         swap_joker: Global___Action.SwapJoker | None = ...,
         discard: Global___Action.Discard | None = ...,
+        pass_turn: Global___Action.Pass | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass", b"pass", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass_turn", b"pass_turn", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass", b"pass", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass_turn", b"pass_turn", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["draw", "take", "lay_down", "lay_off", "swap_joker", "discard", "pass"]  # noqa: Y015
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["draw", "take", "lay_down", "lay_off", "swap_joker", "discard", "pass_turn"]  # noqa: Y015
     _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
 

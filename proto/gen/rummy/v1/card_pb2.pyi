@@ -71,18 +71,18 @@ Global___End: _TypeAlias = End  # noqa: Y015
 class Meld(_message.Message):
     """A meld on the table.
 
-    Cards are strings everywhere in this API: rank then suit (`AS 2H TD JC QD KH`), or `JK` for a joker. Equal cards of two packs
-    are interchangeable.
+    Cards are strings everywhere in this API: rank then suit (`AS 2H TD JC QD KH`), or `JK` for a joker. Equal cards of
+    two packs are interchangeable.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    MELD_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     CARDS_FIELD_NUMBER: _builtins.int
     OWNERS_FIELD_NUMBER: _builtins.int
     FOUNDER_FIELD_NUMBER: _builtins.int
-    meld: _builtins.int
+    number: _builtins.int
     """Its number on the table, from 0 in the order in which melds were laid. It stays the same for the whole deal."""
     kind: Global___MeldKind.ValueType
     """Set or run."""
@@ -94,12 +94,12 @@ class Meld(_message.Message):
 
     @_builtins.property
     def owners(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The seat that laid each card, as long as `cards`."""
+        """The seat that laid each card: one entry per entry of `cards`."""
 
     def __init__(
         self,
         *,
-        meld: _builtins.int = ...,
+        number: _builtins.int = ...,
         kind: Global___MeldKind.ValueType = ...,
         cards: _abc.Iterable[_builtins.str] | None = ...,
         owners: _abc.Iterable[_builtins.int] | None = ...,
@@ -107,7 +107,7 @@ class Meld(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "founder", b"founder", "kind", b"kind", "meld", b"meld", "owners", b"owners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "founder", b"founder", "kind", b"kind", "number", b"number", "owners", b"owners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
