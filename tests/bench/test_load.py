@@ -120,7 +120,7 @@ def test_a_run_tells_what_an_act_costs(outcomes: Sequence[Outcome]) -> None:
         found = {name: value for name, (value, _) in figures(outcome).items()}
         assert found["server, per act"] > 0
         assert found["server, per null call"] > 0
-        assert found["one act, in null calls"] > 1
+        assert found["one act, in null calls"] > 0
         assert found["Redis, per act"] > 0
         assert 1 <= found["Redis, scripts"] < 20
         assert found["Redis, per table"] > 0.5
