@@ -112,7 +112,17 @@ class Link:
         await self.client.aclose()
 
     async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        return await send()
+        """Sends it. Whatever goes wrong that is no word of Redis's is a lost connection.
+
+        Connections end while calls use them or are about to, and redis-py closes those of others when a node fails.
+        Both it and the event loop then raise what nobody has written down. All that is sent may be sent again.
+        """
+        try:
+            return await send()
+        except (*FAULTS, StoreUnavailable):
+            raise
+        except Exception as error:
+            raise ConnectionLost(f"closed while it was in use ({type(error).__name__})") from error
 
     async def _find_anew(self) -> None:
         """A connection was lost: whoever serves now is to be found before the call is made again."""

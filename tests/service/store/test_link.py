@@ -88,6 +88,7 @@ async def test_nothing_is_written_where_memory_is_full(own_store: Store, embedde
         (ResponseError("x" * 201 + "s3cret"), "x" * 200),
         (TimeoutError(), "TimeoutError"),
     ],
+        (RuntimeError("unable to perform operation on <UnixTransport>: s3cret"), "closed while it was in use"),
     ids=lambda value: type(value).__name__,
 )
 async def test_what_went_wrong_is_told_without_what_was_sent(own_store: Store, error: Exception, said: str) -> None:
