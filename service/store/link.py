@@ -3,6 +3,7 @@
 `address` opens one; whether it leads to one server or to a cluster (`cluster`), the rest of the store does not know.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar, cast
 
@@ -35,8 +36,9 @@ FAULTS: Final = (RedisError, RedisClusterException, OSError)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a link may take: seconds to connect and to answer a call, connections (on a cluster: per node).
+    """What a link may take: seconds to connect, seconds for a whole call, connections (on a cluster: per node).
 
+    A call has its seconds for all that it takes: a free connection, the connecting, the answer, and being sent again.
     `replicas`: so many must have a commit before it is answered; they are waited for during half of `call_s`.
     """
 
@@ -53,6 +55,7 @@ class Link:
 
     def __init__(self, limits: Limits) -> None:
         self.replicas = limits.replicas
+        self._call_s = limits.call_s
         self._wait_ms = int(limits.call_s * 500)
 
     async def call(self, operation: str, send: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -63,15 +66,17 @@ class Link:
         """
         with metrics.store_call(operation):
             try:
-                try:
-                    return await self._sent(send)
-                except MaxConnectionsError:
-                    raise  # nothing is lost: there are too many calls
-                except ConnectionLost:
-                    await self._find_anew()
-                    return await self._sent(send)
+                async with asyncio.timeout(self._call_s) as deadline:
+                    try:
+                        return await self._sent(send)
+                    except MaxConnectionsError:
+                        raise  # nothing is lost: there are too many calls
+                    except ConnectionLost:
+                        await self._find_anew()
+                        return await self._sent(send)
             except FAULTS as error:
-                raise StoreUnavailable(f"Redis: {said(error)}") from error
+                text = f"no answer in {self._call_s:g} s" if deadline.expired() else said(error)
+                raise StoreUnavailable(f"Redis: {text}") from error
 
     async def run(self, operation: str, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
         """What a script answers, once as many replicas as the limits ask for have what it wrote; see `call`.

@@ -224,6 +224,20 @@ async def test_a_line_that_breaks_while_others_commit_misses_nothing(
     table = await created(near)
     async with far_store.feed.watch(table.game, 0) as watch:
 
+async def test_calls_of_a_crowd_that_meets_a_silent_server_end_in_time(proxy: Proxy) -> None:
+    """However many calls wait for a connection, each is given up after the time that a whole call may take."""
+    store = await Store.connect(proxy.url, Options(link=Limits(connect_s=1.0, call_s=1.0, connections=4)))
+    proxy.silent = True
+    started = asyncio.get_running_loop().time()
+    outcomes = await asyncio.gather(*(store.exists("any") for _ in range(40)), return_exceptions=True)
+    assert asyncio.get_running_loop().time() - started < 3.0
+    assert {str(outcome) for outcome in outcomes} == {"Redis: no answer in 1 s"}
+    assert all(isinstance(outcome, StoreUnavailable) for outcome in outcomes)
+    proxy.silent = False
+    assert not await store.exists("any")
+    await store.close()
+
+
         async def commit() -> None:
             last = table
             for number in range(300):
