@@ -42,7 +42,7 @@ class Created(msgspec.Struct, frozen=True):
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """The game is stored, as `table`: what was to be written, with its mark."""
+    """The game is stored, as `table`: what was to be written, with its mark. Others may have followed by now."""
 
     table: Table
 

@@ -316,3 +316,5 @@ def _outcome(
         case [b"code_taken"]:
             return CodeTaken()
     raise StoreUnavailable(f"Redis: the commit script answered {reply[:1]!r}")
+        case [b"unknown"]:
+            raise StoreUnavailable("Redis: the history is too short to tell whether it was made; it is not made now")
