@@ -77,7 +77,8 @@ async def act(
         return Decision(seat, go_on(desk, table, played.state, [*returned, *played.events], moves))
 
     try:
-        changed = await change(desk, game, seat_request(token, request_id, "act", actions), decide)
+        changed = await change(desk, game, seat_request(token, request_id, "act", *payload), decide)
+    payload = (actions,) if expected_version is None else (actions, expected_version)  # records of before had no other
     except (GameError, Refused) as error:
         _count(desk.last_seen.get(game), error.reason)
         raise
