@@ -177,7 +177,7 @@ class Game(_message.Message):
 
     @_typing.final
     class TurnLimit(_message.Message):
-        """How long a player may take. Time in which the service could not answer does not count."""
+        """How long a player may take. An outage of the service of more than two seconds does not count."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -269,7 +269,7 @@ class Game(_message.Message):
 
     @_builtins.property
     def expire_time(self) -> _timestamp_pb2.Timestamp:
-        """When it is deleted unless it changes before."""
+        """When it is deleted unless it changes before. The end of the match may bring it nearer."""
 
     @_builtins.property
     def view(self) -> _view_pb2.View:

@@ -36,7 +36,8 @@ class GameServiceStub:
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
     server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names.
+    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
+    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
     also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
@@ -145,7 +146,8 @@ class GameServiceServicer:
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
     server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names.
+    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
+    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
     also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
@@ -427,7 +429,8 @@ class GameService:
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
     server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names.
+    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
+    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
     also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
