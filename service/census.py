@@ -13,7 +13,7 @@ from service.store.errors import StoreUnavailable
 
 __all__ = ["keep_counting"]
 
-PAUSE_SECONDS: Final = 15.0
+PAUSE_S: Final = 15.0
 """As often as Prometheus usually asks."""
 
 
@@ -22,7 +22,7 @@ async def keep_counting(desk: Desk) -> Never:
     while True:
         with survived("census"):
             await count(desk)
-        await asyncio.sleep(PAUSE_SECONDS)
+        await asyncio.sleep(PAUSE_S)
 
 
 async def count(desk: Desk) -> None:

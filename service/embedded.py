@@ -25,13 +25,13 @@ from typing import IO, Final, Self
 
 __all__ = ["EmbeddedRedis", "EmbeddedRedisError"]
 
-START_SECONDS: Final = 20.0
+START_S: Final = 20.0
 """The longest wait for a server to load its data."""
-STOP_SECONDS: Final = 20.0
+STOP_S: Final = 20.0
 """The longest wait for it to write everything out."""
-LOCK_SECONDS: Final = 5.0
+LOCK_S: Final = 5.0
 """The longest wait for an earlier server, whose process was killed, to let go of the data."""
-POLL_SECONDS: Final = 0.01
+POLL_S: Final = 0.01
 
 
 class EmbeddedRedisError(Exception):
@@ -66,7 +66,7 @@ class EmbeddedRedis:
         return self._server is not None and self._server.alive
 
     def start(self) -> str:
-        """Start it, wait until it answers, and give its URL. Does nothing more where it is running.
+        """Starts it, waits until it answers, and gives its URL. Does nothing more where it is running.
 
         Raises EmbeddedRedisError, and leaves nothing behind.
         """
@@ -85,15 +85,15 @@ class EmbeddedRedis:
         return self.url
 
     def stop(self) -> None:
-        """Stop it, once it has written out what it keeps. Does nothing where it is not running."""
+        """Stops it, once it has written out what it keeps. Does nothing where it is not running."""
         self._end(_Server.terminate if self.data else _Server.kill)
 
     def kill(self) -> None:
-        """End it at once, as a crash would; what it has appended to the data's file stays there."""
+        """Ends it at once, as a crash would; what it has appended to the data's file stays there."""
         self._end(_Server.kill)
 
     def close(self) -> None:
-        """Stop it and remove everything but the data; its URL is void from here on."""
+        """Stops it and removes everything but the data; its URL is void from here on."""
         self.stop()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -174,22 +174,22 @@ class _Server:
         return self._process.poll() is None
 
     def wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_S
         while not _answers(self._socket):
             try:
-                code = self._process.wait(POLL_SECONDS)
+                code = self._process.wait(POLL_S)
             except subprocess.TimeoutExpired:
                 if time.monotonic() < deadline:
                     continue
                 raise EmbeddedRedisError(
-                    f"the embedded server did not answer in {START_SECONDS:.0f} s: {self._last_words()}"
+                    f"the embedded server did not answer in {START_S:.0f} s: {self._last_words()}"
                 ) from None
             raise EmbeddedRedisError(f"the embedded server ended with {code}: {self._last_words()}")
 
     def terminate(self) -> None:
         self._process.terminate()
         try:
-            self._process.wait(STOP_SECONDS)
+            self._process.wait(STOP_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
         self._reap()
@@ -241,7 +241,7 @@ def _locked(data: Path) -> IO[str]:
         file = (data / "lock").open("w")
     except OSError as error:
         raise EmbeddedRedisError(f"data cannot be kept in {data}: {error.strerror}") from error
-    deadline = time.monotonic() + LOCK_SECONDS
+    deadline = time.monotonic() + LOCK_S
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -249,6 +249,6 @@ def _locked(data: Path) -> IO[str]:
             if time.monotonic() > deadline:
                 file.close()
                 raise EmbeddedRedisError(f"another server keeps its data in {data}") from None
-            time.sleep(POLL_SECONDS)
+            time.sleep(POLL_S)
         else:
             return file

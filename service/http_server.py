@@ -15,10 +15,10 @@ from service.connections import Patience, http_of, most_connections
 
 __all__ = ["HttpServer", "listen", "reserve"]
 
-KEEP_ALIVE_SECONDS: Final = 75
+KEEP_ALIVE_S: Final = 75
 """How long an idle connection is kept: longer than the minute that proxies keep theirs, so that they close first."""
 
-_LAST_SECONDS: Final = 0.2
+_LAST_S: Final = 0.2
 """What is left to requests that outlast the grace, to tell their clients so."""
 
 
@@ -51,8 +51,8 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, in
 class HttpServer:
     """A server that runs until `stop`; with `tls`, of HTTPS. `port` is where it listens; `task` ends with it.
 
-    A connection ends when for `receive_seconds` the client has not sent the whole head of a request, or when it has
-    left so much unread, for `send_seconds`, that no more can be sent.
+    A connection ends when for `receive_s` the client has not sent the whole head of a request, or when it has
+    left so much unread, for `send_s`, that no more can be sent.
     """
 
     def __init__(
@@ -60,31 +60,31 @@ class HttpServer:
         app: ASGIApp,
         listener: socket.socket,
         *,
-        receive_seconds: float,
-        send_seconds: float,
+        receive_s: float,
+        send_s: float,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.port: Final[int] = listener.getsockname()[1]
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http=http_of(Patience(receive_seconds, send_seconds, most_connections())),
+                http=http_of(Patience(receive_s, send_s, most_connections())),
                 lifespan="off",
                 ws="none",
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_keep_alive=KEEP_ALIVE_S,
                 ssl_context_factory=(lambda _config, _default: tls) if tls else None,
             )
         )
         self.task: Final = asyncio.create_task(self._server.serve([listener]))
 
-    async def stop(self, grace_seconds: float) -> None:
+    async def stop(self, grace_s: float) -> None:
         """Takes no new connections, and ends once the requests under way have; they are cancelled after the grace."""
         self._server.should_exit = True
-        await asyncio.wait([self.task], timeout=grace_seconds)
+        await asyncio.wait([self.task], timeout=grace_s)
         tasks, connections = self._server.server_state.tasks, self._server.server_state.connections
         deaf = [each for each in connections if isinstance(each, HttpToolsProtocol) and each.flow.write_paused]
         for each in deaf:  # its client takes nothing: there is no telling it anything
@@ -102,7 +102,7 @@ class HttpServer:
 async def _ended(tasks: set[asyncio.Task[None]]) -> None:
     """Gives tasks that have been told to end the moment that they need."""
     if tasks:
-        await asyncio.wait(tasks, timeout=_LAST_SECONDS)
+        await asyncio.wait(tasks, timeout=_LAST_S)
 
 
 class _Server(uvicorn.Server):

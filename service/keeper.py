@@ -24,13 +24,13 @@ from msgspec.structs import replace
 from service.observability import metrics
 from service.observability.shared import Shared
 from service.settings import Settings
-from service.worker import BEAT_SECONDS, READY
+from service.worker import BEAT_S, READY
 
 __all__ = ["Keeper"]
 
-_STEADY_SECONDS: Final = 5.0
+_STEADY_S: Final = 5.0
 """A worker that ends sooner is replaced no sooner, so that one which cannot start is not started all the time."""
-_SPARE_SECONDS: Final = 10.0
+_SPARE_S: Final = 10.0
 """How much longer than its grace a worker may take to stop before it is killed."""
 
 _log: Final = structlog.get_logger(__name__)
@@ -78,13 +78,13 @@ class Keeper:
             self._shared.ended(process.pid)
             metrics.worker_restarts.inc()
             _log.error("worker_ended", worker=self.number, pid=process.pid, status=status)
-            await asyncio.sleep(max(0.0, begun + _STEADY_SECONDS - time.monotonic()) if status else 0.0)
+            await asyncio.sleep(max(0.0, begun + _STEADY_S - time.monotonic()) if status else 0.0)
             try:
                 if await self.start():
                     _log.info("worker_replaced", worker=self.number, pid=self.pid)
             except Exception:  # noqa: BLE001  no process or descriptor to be had: it is tried again
                 _log.exception("worker_not_started", worker=self.number)
-                await asyncio.sleep(_STEADY_SECONDS)
+                await asyncio.sleep(_STEADY_S)
 
     async def stop(self) -> None:
         """Has the worker drain, and waits for its end; when it outlasts its grace it is killed."""
@@ -93,7 +93,7 @@ class Keeper:
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         try:
-            await asyncio.wait_for(self._process.wait(), self._settings.grace_seconds + _SPARE_SECONDS)
+            await asyncio.wait_for(self._process.wait(), self._settings.grace_seconds + _SPARE_S)
         except TimeoutError:
             _log.error("worker_killed", worker=self.number, pid=self._process.pid)
             self._process.kill()
@@ -105,7 +105,7 @@ class Keeper:
             raise AssertionError("it is a pipe")
         for _ in range(self._settings.worker_silence_seconds):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(BEAT_SECONDS):
+                async with asyncio.timeout(BEAT_S):
                     return await process.stdout.readline()
         _log.error("worker_hangs", worker=self.number, pid=process.pid)
         with contextlib.suppress(ProcessLookupError):

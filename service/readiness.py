@@ -12,7 +12,7 @@ from service.store.keys import SHARDS
 
 __all__ = ["Readiness"]
 
-PULSE_SECONDS: Final = 1.0
+PULSE_S: Final = 1.0
 """How often the store is probed."""
 
 _log: Final = structlog.get_logger(__name__)
@@ -46,7 +46,7 @@ class Readiness:
         while True:
             with survived("pulse"):
                 await self.refresh()
-            await asyncio.sleep(PULSE_SECONDS)
+            await asyncio.sleep(PULSE_S)
 
     async def refresh(self) -> None:
         """Finds out now."""

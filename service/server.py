@@ -43,9 +43,9 @@ from service.tls import Tls, TlsError
 
 __all__ = ["Addresses", "Server", "running"]
 
-_POLL_SECONDS: Final = 0.5
-_QUIET_SECONDS: Final = 0.2
-_TURNING_AWAY_SECONDS: Final = 2.0
+_POLL_S: Final = 0.5
+_QUIET_S: Final = 0.2
+_TURNING_AWAY_S: Final = 2.0
 """How long calls are turned away, at most, before the fronts end; see docs/decisions/calls-are-turned-away-first.md."""
 
 _log: Final = structlog.get_logger(__name__)
@@ -78,7 +78,7 @@ class Server:
         while True:
             if self.embedded is not None and not self.embedded.running:
                 return "the embedded Redis has ended"
-            done, _ = await asyncio.wait(self.tasks, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(self.tasks, timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 return f"{task.get_name()} has ended: {task.exception()!r}"
 
@@ -111,7 +111,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             calls,
             max_request_bytes=settings.max_request_bytes,
             trusted_proxies=settings.trusted_proxies,
-            send_seconds=settings.send_seconds,
+            send_s=settings.send_seconds,
             connection_age=Age(settings.grpc_connection_age_seconds) if settings.grpc_connection_age_seconds else None,
             shared=shared,
         )
@@ -151,9 +151,9 @@ async def _drain(calls: Calls, grpc: GrpcServer, rest: HttpServer, end: float) -
     def left() -> float:
         return max(end - asyncio.get_running_loop().time(), 0.0)
 
-    await calls.drain(_QUIET_SECONDS, min(_TURNING_AWAY_SECONDS, left()))
-    grace_seconds = left()
-    await asyncio.gather(grpc.stop(grace_seconds), rest.stop(grace_seconds))
+    await calls.drain(_QUIET_S, min(_TURNING_AWAY_S, left()))
+    grace_s = left()
+    await asyncio.gather(grpc.stop(grace_s), rest.stop(grace_s))
 
 
 def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *, shared: bool) -> HttpServer:
@@ -163,7 +163,7 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
         ready=ready,
         cors_origins=settings.cors_origins,
         max_body_bytes=settings.max_request_bytes,
-        receive_seconds=settings.receive_seconds,
+        receive_s=settings.receive_seconds,
         trusted_proxies=settings.trusted_proxies,
     )
     with listening("REST", settings.rest_host, settings.rest_port):
@@ -171,8 +171,8 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
     return HttpServer(
         app,
         listener,
-        receive_seconds=settings.receive_seconds,
-        send_seconds=settings.send_seconds,
+        receive_s=settings.receive_seconds,
+        send_s=settings.send_seconds,
         tls=tls.context if tls else None,
     )
 
@@ -208,7 +208,7 @@ def _door(settings: Settings, last_seen: LastSeen) -> Door:
     limits = Limits(
         calls_per_second=settings.limit_calls_per_second,
         acts_per_second=settings.limit_acts_per_second,
-        burst_seconds=settings.limit_burst_seconds,
+        burst_s=settings.limit_burst_seconds,
         tables_per_minute=settings.limit_tables_per_minute,
         failures_per_minute=settings.limit_failures_per_minute,
         streams_per_caller=settings.limit_streams_per_caller,

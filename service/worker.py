@@ -21,11 +21,11 @@ from service.server import running
 from service.settings import Settings
 from service.startup import StartError
 
-__all__ = ["BEAT_SECONDS", "READY"]
+__all__ = ["BEAT_S", "READY"]
 
 READY: Final = b"ready\n"
 _ALIVE: Final = b"alive\n"
-BEAT_SECONDS: Final = 1.0
+BEAT_S: Final = 1.0
 """How often it says that it lives, in seconds."""
 
 _log: Final = structlog.get_logger(__name__)
@@ -70,7 +70,7 @@ async def _beat() -> Never:
     """Says that this process lives, for as long as its event loop goes round."""
     while True:
         _say(_ALIVE)
-        await asyncio.sleep(BEAT_SECONDS)
+        await asyncio.sleep(BEAT_S)
 
 
 def _say(line: bytes) -> None:

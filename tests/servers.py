@@ -22,7 +22,7 @@ from service.embedded import EmbeddedRedis
 
 OLDEST = "redis:7.0"  # what rummyd supports at the least; the embedded server is of the newest kind
 NAMED = "RUMMYD_TEST_REDIS_URL"
-CLUSTER_SECONDS = 60.0
+CLUSTER_S = 60.0
 
 
 @contextlib.contextmanager
@@ -181,10 +181,10 @@ def join(ports: list[int]) -> None:
         for node, low, high in zip(nodes, bounds, bounds[1:], strict=False):
             node.cluster("addslotsrange", low, high - 1)
             node.cluster("meet", "127.0.0.1", ports[0])
-        deadline = time.monotonic() + CLUSTER_SECONDS
+        deadline = time.monotonic() + CLUSTER_S
         while not all(_stands(node.cluster("info"), len(nodes)) for node in nodes):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"the embedded servers did not form a cluster in {CLUSTER_SECONDS:.0f} s")
+                raise RuntimeError(f"the embedded servers did not form a cluster in {CLUSTER_S:.0f} s")
             time.sleep(0.05)
 
 

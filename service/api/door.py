@@ -65,7 +65,7 @@ class Limits:
     """Of a caller."""
     acts_per_second: float = 0
     """Accepted ones, of a table."""
-    burst_seconds: float = 1
+    burst_s: float = 1
     """So many seconds' worth of calls, and of acts, may come at once."""
     tables_per_minute: float = 0
     """Created by a caller."""
@@ -92,8 +92,8 @@ class Door:
         """`last_seen` has the tables last seen; `now` gives seconds that never go back."""
         limits, rate = limits or Limits(), partial(Rate, now=now)
         self._limits, self._keys, self._last_seen = limits, keys or ApiKeys(), last_seen or LastSeen()
-        self._calls = rate(limits.calls_per_second, limits.calls_per_second * limits.burst_seconds)
-        self._acts = rate(limits.acts_per_second, limits.acts_per_second * limits.burst_seconds)
+        self._calls = rate(limits.calls_per_second, limits.calls_per_second * limits.burst_s)
+        self._acts = rate(limits.acts_per_second, limits.acts_per_second * limits.burst_s)
         self._tables = rate(limits.tables_per_minute / 60, limits.tables_per_minute)
         self._failures = rate(limits.failures_per_minute / 60, limits.failures_per_minute)
         self._streams, self._watchers = Room(limits.streams_per_caller), Room(limits.watchers_per_table)

@@ -51,11 +51,11 @@ class Age(NamedTuple):
     """How old a connection gets. Its client is told then to make another, for all calls that it has not begun.
 
     The age is in seconds, and one tenth more or less by chance, so that clients that came together do not come again
-    together. Calls under way may go on for `grace` seconds; what lasts longer, a stream, breaks off: UNAVAILABLE.
+    together. Calls under way may go on for `grace_s` seconds; what lasts longer, a stream, breaks off: UNAVAILABLE.
     """
 
-    seconds: float
-    grace: float = 60.0
+    age_s: float
+    grace_s: float = 60.0
     """Longer than any call but a stream takes: a `ListEvents` waits for half of it at most."""
 
 
@@ -63,7 +63,7 @@ class GrpcServer:
     """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so.
 
     `trusted_proxies`: how many in front of it say truly for whom they speak. gRPC itself refuses a request of more than
-    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. `send_seconds`: a stream
+    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. `send_s`: a stream
     ends when the client has taken none of its messages for so long. With `shared` other processes may listen on its
     port, too; else a port in use is an error. Connections are of no more than `connection_age` (None: any).
     """
@@ -72,20 +72,18 @@ class GrpcServer:
         self,
         calls: Calls,
         *,
-        max_request_bytes: int = 65_536,
-        trusted_proxies: int = 0,
-        send_seconds: float = 30.0,
-        connection_age: Age | None = None,
-        shared: bool = False,
+        max_request_bytes: int,
+        trusted_proxies: int,
+        send_s: float,
+        connection_age: Age | None,
+        shared: bool,
     ) -> None:
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
         self._server = grpc.aio.server(options=[*_OPTIONS, *options, *_ages(connection_age)])
         calls.expect(FRONT)
         names = [service.full_name for service in calls.services]
         for service in calls.services:
-            methods = {
-                method.name: _handler(calls, method, trusted_proxies, send_seconds) for method in service.methods
-            }
+            methods = {method.name: _handler(calls, method, trusted_proxies, send_s) for method in service.methods}
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
         self._health = Health(names)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -108,10 +106,10 @@ class GrpcServer:
         """Sets the health of every service, and of the server as a whole. Calls are answered whatever it is."""
         self._health.tell(healthy=healthy)
 
-    async def stop(self, grace_seconds: float) -> None:
+    async def stop(self, grace_s: float) -> None:
         """Takes no new calls, and ends once those under way have; they are cancelled after the grace."""
         self._health.end()
-        await self._server.stop(grace_seconds)
+        await self._server.stop(grace_s)
 
 
 def _ages(age: Age | None) -> list[tuple[str, int]]:
@@ -119,8 +117,8 @@ def _ages(age: Age | None) -> list[tuple[str, int]]:
     if age is None:
         return []
     return [
-        ("grpc.max_connection_age_ms", math.ceil(age.seconds * 1000)),
-        ("grpc.max_connection_age_grace_ms", math.ceil(age.grace * 1000)),
+        ("grpc.max_connection_age_ms", math.ceil(age.age_s * 1000)),
+        ("grpc.max_connection_age_grace_ms", math.ceil(age.grace_s * 1000)),
     ]
 
 
@@ -134,7 +132,7 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 
 
 def _handler(
-    calls: Calls, method: MethodDescriptor, proxies: int, send_seconds: float
+    calls: Calls, method: MethodDescriptor, proxies: int, send_s: float
 ) -> "grpc.RpcMethodHandler[bytes, bytes]":
     """gRPC's handler of one method, from bytes to bytes."""
     read = partial(_read, method, message_factory.GetMessageClass(method.input_type), proxies)
@@ -157,10 +155,10 @@ def _handler(
             async with aclosing(calls.stream(method, request, caller)) as answers:
                 async for answer in answers:
                     try:
-                        async with asyncio.timeout(send_seconds):
+                        async with asyncio.timeout(send_s):
                             await context.write(answer.SerializeToString())
                     except TimeoutError:
-                        await answers.athrow(not_read(send_seconds))
+                        await answers.athrow(not_read(send_s))
         except grpc.aio.InternalError:
             return  # the client went away while an answer was on its way: there is nobody to tell
         except ApiError as error:

@@ -169,7 +169,7 @@ async def _loaded(
 
 async def _load_patiently(desk: Desk, game: str) -> Table:
     """The newest table, as soon as the store can be reached. Raises GAME_NOT_FOUND, SERVER_DRAINING."""
-    backoff = Backoff(most=0.5)
+    backoff = Backoff(most_s=0.5)
     while True:
         try:
             with told_to_watchers(desk, game):

@@ -1,7 +1,7 @@
 """Those who play for a seat without a player's hand: a bot, or for one turn a stand-in."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -18,7 +18,7 @@ from service.games.timing import same_turn
 
 __all__ = ["Played", "bots_action", "bots_moves", "standins_moves"]
 
-_log = structlog.get_logger(__name__)
+_log: Final = structlog.get_logger(__name__)
 
 
 class Played(NamedTuple):
@@ -35,7 +35,7 @@ def bots_action(match: State) -> Action:
     action = bots.choose(view(match, seat), lambda: legal_actions(match, seat))
     if is_legal(match, seat, action):
         return action
-    _log.error("a bot chose what is not legal", kind=type(action).__name__)
+    _log.error("bot_chose_illegal", kind=type(action).__name__)
     return standin.choose(match)
 
 

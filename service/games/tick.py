@@ -49,7 +49,7 @@ async def tick(desk: Desk, game: str) -> None:
 
 
 def _count(changed: Changed, done: TurnClock | None) -> None:
-    """Count what was done when this clock had run down."""
+    """Counts what was done when this clock had run down."""
     if done is None or changed.batch is None:
         return
     metrics.due_lag_seconds.observe(max(0, changed.batch.time_ms - done.due_ms) / 1000)

@@ -7,21 +7,21 @@ __all__ = ["Backoff", "cancelled"]
 
 
 class Backoff:
-    """Growing, jittered pauses between attempts: from about `least` to about `most` seconds."""
+    """Growing, jittered pauses between attempts: from about `least_s` to about `most_s` seconds."""
 
-    def __init__(self, least: float = 0.05, most: float = 2.0) -> None:
-        self._least = least
-        self._most = most
-        self._next = least
+    def __init__(self, least_s: float = 0.05, most_s: float = 2.0) -> None:
+        self._least_s = least_s
+        self._most_s = most_s
+        self._next_s = least_s
 
     async def pause(self) -> None:
-        """Wait for the next pause to pass."""
-        pause, self._next = self._next, min(self._next * 2, self._most)
-        await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads load, and guards nothing
+        """Waits for the next pause to pass."""
+        pause_s, self._next_s = self._next_s, min(self._next_s * 2, self._most_s)
+        await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311 - it spreads load, and guards nothing
 
     def reset(self) -> None:
         """An attempt has succeeded."""
-        self._next = self._least
+        self._next_s = self._least_s
 
 
 def cancelled() -> bool:

@@ -33,24 +33,24 @@ class CatchUp:
         self._task = asyncio.create_task(self._run(), name="feed-catch-up")
 
     def follow(self, topic: Topic) -> None:
-        """Answer for this topic from now on."""
+        """Answers for this topic from now on."""
         self._topics.add(topic)
         if topic.behind:
             self.add(topic)
 
     def add(self, topic: Topic) -> None:
-        """Read this topic's history."""
+        """Reads this topic's history."""
         topic.behind = True
         self._behind.add(topic)
         self._wake.set()
 
     def forget(self, topic: Topic) -> None:
-        """Answer for this topic no longer."""
+        """Answers for this topic no longer."""
         self._topics.discard(topic)
         self._behind.discard(topic)
 
     def stop(self) -> asyncio.Task[None]:
-        """Read nothing any more; the task that is given is about to end."""
+        """Reads nothing any more; the task that is given is about to end."""
         self._task.cancel()
         return self._task
 

@@ -49,7 +49,7 @@ class ClusterLink(Link):
         return make(**options)
 
     async def refresh(self) -> None:
-        """Ask the cluster for its slots; all who want to know at the same time ask once."""
+        """Asks the cluster for its slots; all who want to know at the same time ask once."""
         asyncio.get_running_loop().set_exception_handler(_close_dropped)
         if self._learning is None or self._learning.done():
             self._learning = asyncio.create_task(self._cluster.nodes_manager.initialize())
@@ -60,7 +60,7 @@ class ClusterLink(Link):
             raise StoreUnavailable(f"Redis: {said(error)}") from error
 
     async def close(self) -> None:
-        """Close all connections of the client, which by itself closes none while it is to learn the cluster anew."""
+        """Closes all connections of the client, which by itself closes none while it is to learn the cluster anew."""
         if self._learning is not None:
             await asyncio.wait([self._learning])
         await super().close()

@@ -44,7 +44,7 @@ class Due:
         self._script = link.client.register_script(_SCRIPT)
 
     async def look(self, shard: int, now_ms: int, limit: int, answered_ms: int | None) -> Look:
-        """Claim at most `limit` games of the shard in which something is due now.
+        """Claims at most `limit` games of the shard in which something is due now.
 
         `answered_ms` is when this server was last answered here (None: it was not yet): a claim holds from then, so
         that a look which nobody waits for any more holds nobody up. It waits for replicas as a commit does: while they
@@ -59,7 +59,7 @@ class Due:
         return Look(tuple(game.decode() for game in games), tuple(map(_span, outages)), int(pulse))
 
     async def drop(self, game: str) -> None:
-        """Forget that anything is due in a game that does not exist any more."""
+        """Forgets that anything is due in a game that does not exist any more."""
         key = self._keys.of(game).due
         await self._link.call("drop", lambda: self._link.client.zrem(key, game))
 

@@ -71,7 +71,7 @@ class Feed:
         return self._closed
 
     async def close(self) -> None:
-        """End every watch with StoreUnavailable, hang up every line, and take no new ones."""
+        """Ends every watch with StoreUnavailable, hangs up every line, and takes no new ones."""
         self._closed = True
         for topic in list(self._topics.values()):
             topic.end(StoreUnavailable("the store is closed"))
@@ -115,7 +115,7 @@ class Feed:
         return topic
 
     def _follow(self, topic: Topic, node: str) -> None:
-        """Follow a game on the node that serves it."""
+        """Follows a game on the node that serves it."""
         topic.node = node
         if node not in self._nodes:
             catch_up = CatchUp(self._reader, self._limits.check_s, self._drop)
@@ -124,7 +124,7 @@ class Feed:
         self._nodes[node].catch_up.follow(topic)
 
     def _leave(self, topic: Topic) -> None:
-        """Follow a game no longer on its node; hang up where it was the last one there."""
+        """Follows a game no longer on its node; hangs up where it was the last one there."""
         node = self._nodes[topic.node]
         node.line.remove(topic.channel)
         node.catch_up.forget(topic)
@@ -135,7 +135,7 @@ class Feed:
                 task.add_done_callback(self._ending.discard)
 
     def _drop(self, topic: Topic) -> None:
-        """Follow a game no longer."""
+        """Follows a game no longer."""
         if self._topics.get(topic.game) is topic:
             del self._topics[topic.game], self._channels[topic.channel]
             self._leave(topic)

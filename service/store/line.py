@@ -54,18 +54,18 @@ class Line:
         self._task = asyncio.create_task(self._run(), name=f"line-{node}")
 
     def add(self, channel: str) -> None:
-        """Follow a channel; the listener is told when it is."""
+        """Follows a channel; the listener is told when it is."""
         self.channels.add(channel)
         self._outbox.put_nowait(("SSUBSCRIBE", channel))
 
     def remove(self, channel: str) -> None:
-        """Follow a channel no longer."""
+        """Follows a channel no longer."""
         self.channels.discard(channel)
         self._leaving[channel] += 1
         self._outbox.put_nowait(("SUNSUBSCRIBE", channel))
 
     def hang_up(self) -> asyncio.Task[None]:
-        """Follow nothing any more; the connection is closed when the task that is given has ended."""
+        """Follows nothing any more; the connection is closed when the task that is given has ended."""
         self._task.cancel()
         return self._task
 
@@ -81,14 +81,14 @@ class Line:
                 self._listener.lost(self)
 
     def _report(self, error: Exception) -> None:
-        """Log the loss of a line once, not each attempt to have it back."""
+        """Logs the loss of a line once, not each attempt to have it back."""
         if self._up is not False:
             text = str(error) or type(error).__name__
             _log.warning("feed_line_lost", node=self.node, channels=len(self.channels), error=text)
         self._up = False
 
     async def _session(self, connection: AbstractConnection) -> None:
-        """Follow all channels on this connection until it is lost, or serves one of them no more: either raises."""
+        """Follows all channels on this connection until it is lost, or serves one of them no more: either raises."""
         try:
             await cast(Callable[[], Awaitable[None]], connection.connect)()
             if cancelled():
@@ -107,7 +107,7 @@ class Line:
             await connection.disconnect(nowait=True)
 
     async def _write(self, connection: AbstractConnection, outbox: asyncio.Queue[tuple[str, ...]]) -> None:
-        """Send what is in the outbox, or pings. A failure closes the connection, which ends reading as well."""
+        """Sends what is in the outbox, or pings. A failure closes the connection, which ends reading as well."""
         while not cancelled():
             try:
                 async with asyncio.timeout(PING_S):

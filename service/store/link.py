@@ -110,10 +110,10 @@ class Link:
         raise NotImplementedError
 
     async def refresh(self) -> None:
-        """Learn anew which node serves what; raises StoreUnavailable."""
+        """Learns anew which node serves what; raises StoreUnavailable."""
 
     async def close(self) -> None:
-        """Close all connections of the client."""
+        """Closes all connections of the client."""
         await self.client.aclose()
 
     async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:

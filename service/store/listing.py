@@ -121,7 +121,7 @@ class Listing:
         return [table for data in found if data is not None for table in _known(data)]
 
     async def _drop(self, entries: list[tuple[str, str]]) -> None:
-        """Drop members from indexes, each given as (index, member)."""
+        """Drops members from indexes, each given as (index, member)."""
         if not entries:
             return
 

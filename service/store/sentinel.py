@@ -89,7 +89,7 @@ class MasterPool(BlockingConnectionPool):
         return newest.host, newest.port
 
     async def aclose(self) -> None:
-        """Close all connections, those to the Sentinels as well."""
+        """Closes all connections, those to the Sentinels as well."""
         await super().aclose()
         for sentinel in self._sentinels:
             await sentinel.aclose()

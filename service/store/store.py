@@ -103,14 +103,14 @@ class Store:
         return await self._probe.lost()
 
     async def close(self) -> None:
-        """End all watches, and close all connections."""
+        """Ends all watches, and closes all connections."""
         await self.feed.close()
         await self._link.close()
 
     async def create(
         self, table: Table, batch: Batch, request: Request | None = None
     ) -> Created | Answered | Exists | CodeTaken:
-        """Store a new game at version 1. Where this request or another has created it before, nothing changes.
+        """Stores a new game at version 1. Where this request or another has created it before, nothing changes.
 
         A private table's code must lie in the game's shard (`keys.shard_of`).
         """
@@ -134,7 +134,7 @@ class Store:
         record: Sequence[str] = (),
         due_ms: int | None = None,
     ) -> Committed | Answered | Conflict | Gone:
-        """Store a game's next version, if it is still at the one before, by number and mark.
+        """Stores a game's next version, if it is still at the one before, by number and mark.
 
         `table` has the mark of the version that it was made from, and is given another: after a failover that lost some
         versions, others may have taken their numbers. Without a mark the number alone is compared. `batch` is what led
@@ -225,7 +225,7 @@ class Store:
         return None if value is None else _chosen(value, request)
 
     async def choose(self, request: Request, game: str, *, instead_of: str = "") -> Chosen:
-        """Choose the game at which a request that may be at any takes a seat: this one, if it is the first.
+        """Chooses the game at which a request that may be at any takes a seat: this one, if it is the first.
 
         `instead_of` is the one chosen before, which is known to have refused, and for good. Kept like a match.
         """
@@ -234,7 +234,7 @@ class Store:
         return _chosen(await self._agreement.reach(key, value, old, lifetime_ms), request)
 
     async def look(self, shard: int, now_ms: int, limit: int, answered_ms: int | None = None) -> Look:
-        """Claim at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
+        """Claims at most `limit` ≥ 1 games of a shard in which something is due; see `due`."""
         return await self._due.look(shard, now_ms, limit, answered_ms)
 
     async def census(self, now_ms: int) -> Counted:
@@ -242,7 +242,7 @@ class Store:
         return await self._census.count(now_ms)
 
     async def drop_due(self, game: str) -> None:
-        """Forget that anything is due in a game that does not exist any more."""
+        """Forgets that anything is due in a game that does not exist any more."""
         await self._due.drop(game)
 
     def lifetime_ms(self, phase: Phase) -> int:

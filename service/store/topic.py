@@ -43,7 +43,7 @@ class Topic:
         return self.version
 
     def hear(self, data: bytes) -> None:
-        """Pass on a batch that was just committed, if it follows the last one; else note what there is to read."""
+        """Passes on a batch that was just committed, if it follows the last one; else notes what there is to read."""
         try:
             batch = decode_batch(data)
         except (NewerTable, BadRecord) as error:
@@ -63,7 +63,7 @@ class Topic:
         return Cursor(self.game, self.version)
 
     def take(self, fresh: Fresh | None) -> None:
-        """Pass on what was read at the cursor; the topic is behind no more, unless there is more than was read."""
+        """Passes on what was read at the cursor; the topic is behind no more, unless there is more than was read."""
         if fresh is None:
             self.end(GameGone(self.game))
         elif self.version is None:
@@ -74,7 +74,7 @@ class Topic:
         self.behind = self.ended is None and max(self._heard, fresh.version if fresh else 0) > (self.version or 0)
 
     def end(self, reason: StoreError) -> None:
-        """End all watches, after what has been passed on to them."""
+        """Ends all watches, after what has been passed on to them."""
         self.ended = self.ended or reason
         self._known.set()
         for watch in self.watches:
@@ -85,7 +85,7 @@ class Topic:
         self.watches = {watch for watch in self.watches if watch.put(batch)}
 
     def _pass_on_all(self, fresh: Fresh, version: int) -> None:
-        """Pass on what was read after a version. A gap, or a version that is no more, ends the topic."""
+        """Passes on what was read after a version. A gap, or a version that is no more, ends the topic."""
         if not fresh.batches and (fresh.version != version or differ(fresh.mark, self.mark)):
             self.end(HistoryLost(version))
         for data in fresh.batches:

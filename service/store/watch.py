@@ -36,7 +36,7 @@ class Watch:
         self._changed = asyncio.Event()
 
     def begin(self, after: int, mark: bytes, live_after: int, live_mark: bytes) -> None:
-        """Give the versions above `after`; all above `live_after` have been put or will be, the others can be read.
+        """Gives the versions above `after`; all above `live_after` have been put or will be, the others can be read.
 
         The marks are of those two versions; empty: not known.
         """
@@ -76,7 +76,7 @@ class Watch:
             return None
 
     def put(self, batch: Batch) -> bool:
-        """Have a new batch read in its turn; whether there was room. If not, the watch ends after those that it has."""
+        """Has a new batch read in its turn; whether there was room. If not, the watch ends after those that it has."""
         if len(self._waiting) >= self._room:
             self.end(FellBehind(self._waiting[-1].version))
             return False
@@ -85,7 +85,7 @@ class Watch:
         return True
 
     def end(self, reason: StoreError) -> None:
-        """End the watch, after the batches that it has; the first reason stands."""
+        """Ends the watch, after the batches that it has; the first reason stands."""
         self._ended = self._ended or reason
         self._changed.set()
 
@@ -96,7 +96,7 @@ class Watch:
         return batch
 
     async def _read_back(self) -> None:
-        """Read, from the history, some of what was before the batches that are put."""
+        """Reads, from the history, some of what was before the batches that are put."""
         backoff = Backoff()
         while True:
             try:

@@ -25,7 +25,7 @@ import dockerfile_parse
 ROOT = Path(__file__).parents[2]
 NOBODY = 65532
 """Who the steps are done as, where the tests run as root."""
-_STEP_SECONDS = 300
+_STEP_S = 300
 _FOR_ENGINES = {"EXPOSE"}
 
 
@@ -49,14 +49,14 @@ class Image:
     def healthy(self, **variables: str) -> tuple[int, str]:
         """The exit status of the health check, and what it says."""
         with self._popen(self.check, self.variables | variables) as process:
-            said, _ = process.communicate(timeout=_STEP_SECONDS)
+            said, _ = process.communicate(timeout=_STEP_S)
         return process.returncode, said
 
     def run(self, command: str) -> str:
         """Does a RUN step and gives its output. pip has its settings on this machine: they say where packages are."""
         pip = {name: text for name, text in os.environ.items() if name.startswith("PIP_") or name == "SSL_CERT_FILE"}
         with self._popen(["/bin/sh", "-ec", command], pip | self.variables) as process:
-            said, _ = process.communicate(timeout=_STEP_SECONDS)
+            said, _ = process.communicate(timeout=_STEP_S)
         if process.returncode:
             raise RuntimeError(f"RUN {command}: {process.returncode}\n{said}")
         return said

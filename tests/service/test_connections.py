@@ -73,7 +73,7 @@ async def asked(app: Endless) -> AsyncIterator[asyncio.StreamReader]:
 @asynccontextmanager
 async def serving(app: ASGIApp, *, receive_s: float = 60, send_s: float = 60) -> AsyncIterator[HttpServer]:
     """A server of the application."""
-    server = HttpServer(app, listen("127.0.0.1", 0), receive_seconds=receive_s, send_seconds=send_s)
+    server = HttpServer(app, listen("127.0.0.1", 0), receive_s=receive_s, send_s=send_s)
     try:
         yield server
     finally:

@@ -76,7 +76,7 @@ def test_without_a_folder_all_is_gone_at_the_end() -> None:
 
 def test_two_servers_never_share_data(embedded_redis: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second server for the same folder is refused, by name of the folder, and leaves the first one alone."""
-    monkeypatch.setattr(embedded, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(embedded, "LOCK_S", 0.05)
     put(embedded_redis, "one")
     with pytest.raises(EmbeddedRedisError, match=f"another server keeps its data in {embedded_redis.data}"):
         EmbeddedRedis(embedded_redis.data).start()

@@ -46,7 +46,7 @@ class Ended(Silent):
 
 async def test_a_worker_that_says_nothing_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has been silent for as long as it may is killed, and the log tells of it."""
-    monkeypatch.setattr(keeper, "BEAT_SECONDS", 0.001)
+    monkeypatch.setattr(keeper, "BEAT_S", 0.001)
     worker = Silent()
     with capture_logs() as lines:
         assert await worker.heard() == b""
@@ -56,7 +56,7 @@ async def test_a_worker_that_says_nothing_is_killed(monkeypatch: pytest.MonkeyPa
 
 async def test_a_pause_of_the_whole_machine_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the keeper stood still, too, for longer than a worker may be silent, the worker has its time after that."""
-    monkeypatch.setattr(keeper, "BEAT_SECONDS", 0.2)
+    monkeypatch.setattr(keeper, "BEAT_S", 0.2)
     worker = Silent()
     heard = worker.heard()
     await asyncio.sleep(0)
@@ -77,7 +77,7 @@ async def test_the_end_of_a_worker_is_no_silence() -> None:
 
 async def test_a_worker_that_cannot_be_started_is_started_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system has no process to give, the keeper lives, and tries it again."""
-    monkeypatch.setattr(keeper, "_STEADY_SECONDS", 0.0)
+    monkeypatch.setattr(keeper, "_STEADY_S", 0.0)
     keeps = keeper.Keeper(0, Settings(worker_silence_seconds=SILENCE), Shared(Path("nowhere")))
     tried: asyncio.Queue[None] = asyncio.Queue()
 

@@ -28,21 +28,19 @@ def create_app(
     calls: Calls,
     *,
     ready: Callable[[], bool],
-    cors_origins: Sequence[str] = ("*",),
-    max_body_bytes: int = 64 * 1024,
-    receive_seconds: float = 20.0,
-    trusted_proxies: int = 0,
+    cors_origins: Sequence[str],
+    max_body_bytes: int,
+    receive_s: float,
+    trusted_proxies: int,
 ) -> ASGIApp:
     """The ASGI application that serves `calls`.
 
     `ready` says whether the process should get traffic: `/readyz` answers 200 or 503 by it; `/healthz` answers 200 as
     long as the process can answer at all. Web pages from `cors_origins` (`*`: from anywhere) may call the API. A body
-    may hold `max_body_bytes`, and take `receive_seconds` to come. `trusted_proxies` in front of it say truly for whom
+    may hold `max_body_bytes`, and take `receive_s` to come. `trusted_proxies` in front of it say truly for whom
     they speak.
     """
-    front = Front(
-        calls, max_body_bytes=max_body_bytes, receive_seconds=receive_seconds, trusted_proxies=trusted_proxies
-    )
+    front = Front(calls, max_body_bytes=max_body_bytes, receive_s=receive_s, trusted_proxies=trusted_proxies)
     described = document(calls.services, keyed=calls.keyed)
 
     async def openapi(_request: Request) -> Response:

@@ -36,13 +36,11 @@ class Front:
     gains nothing by that: the token is in a header that no browser sends by itself.
     """
 
-    def __init__(
-        self, calls: Calls, *, max_body_bytes: int, receive_seconds: float = 20.0, trusted_proxies: int = 0
-    ) -> None:
+    def __init__(self, calls: Calls, *, max_body_bytes: int, receive_s: float, trusted_proxies: int) -> None:
         calls.expect(_FRONT)
         self._calls = calls
         self._routes = Routes(calls.services)
-        self._max_body_bytes, self._receive_seconds = max_body_bytes, receive_seconds
+        self._max_body_bytes, self._receive_s = max_body_bytes, receive_s
         self._proxies = trusted_proxies
 
     @property
@@ -92,10 +90,10 @@ class Front:
         if headers.last("content-encoding") not in {"", "identity"}:
             raise encoded()
         try:
-            async with self._calls.arriving(self._receive_seconds):
+            async with self._calls.arriving(self._receive_s):
                 return await self._parts(receive)
         except TimeoutError:
-            raise too_slow(self._receive_seconds) from None
+            raise too_slow(self._receive_s) from None
 
     async def _parts(self, receive: Receive) -> bytes:
         body = b""

@@ -17,10 +17,11 @@ from structlog.testing import capture_logs
 from clients.over_grpc import GrpcApi
 from clients.retry import followed, retried
 from service.api.calls import Calls
-from service.api.grpc import Age, GrpcServer
+from service.api.grpc import Age
 from service.api.handlers import build_calls
 from service.games.desk import Desk
 from service.store.store import Options, Store
+from tests.service.api.fronts import new_grpc_server
 from tests.service.api.test_grpc import DRAW, NAME, Table
 
 LONGEST_S = 60.0
@@ -29,7 +30,7 @@ LONGEST_S = 60.0
 @asynccontextmanager
 async def serving(calls: Calls, age: Age) -> AsyncIterator[str]:
     """The address of a server whose connections get so old."""
-    server = GrpcServer(calls, connection_age=age)
+    server = new_grpc_server(calls, connection_age=age)
     port = await server.start("127.0.0.1", 0)
     try:
         yield f"127.0.0.1:{port}"

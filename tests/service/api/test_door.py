@@ -116,7 +116,7 @@ def test_the_names_are_those_of_methods() -> None:
 def test_a_caller_makes_so_many_calls() -> None:
     """A caller has a burst of calls, then his rate; the refusal names the limit, and how long to wait."""
     clock = Clock()
-    door = new_door(clock=clock, calls_per_second=2, burst_seconds=3)
+    door = new_door(clock=clock, calls_per_second=2, burst_s=3)
     for _ in range(6):
         call(door, GET, GUEST)
     with limited("calls_per_second", 0.5):
@@ -152,7 +152,7 @@ def test_a_token_gives_no_rate_where_nobody_looks_at_it() -> None:
 @pytest.mark.parametrize("reason", [GameReason.GAME_NOT_FOUND, GameReason.TOKEN_INVALID])
 def test_a_token_gives_no_rate_before_it_was_right(reason: GameReason) -> None:
     """Tokens made up, one for each call, share a rate, whatever becomes of the calls; a seat behind it has its own."""
-    door = new_door(calls_per_second=1, burst_seconds=2)
+    door = new_door(calls_per_second=1, burst_s=2)
     call(door, GET, ANN)
     with pytest.raises(GameError):
         call(door, GET, replace(BOB, token="rst_1"), GameError(reason, "no"))  # noqa: S106  nobody's
@@ -179,7 +179,7 @@ def test_a_caller_creates_so_many_tables() -> None:
 def test_a_table_takes_so_many_acts() -> None:
     """Accepted acts are counted by table, whoever plays them; refused and repeated ones and dry runs are not."""
     clock = Clock()
-    door = new_door(clock=clock, acts_per_second=1, burst_seconds=2)
+    door = new_door(clock=clock, acts_per_second=1, burst_s=2)
     for _ in range(10):
         with pytest.raises(ApiError, match="GAME_OVER"):
             call(door, ACT, STRANGER, ApiError("GAME_OVER", "no"))

@@ -20,6 +20,7 @@ from structlog.testing import capture_logs
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError
 from service.api.grpc import GrpcServer
+from tests.service.api.fronts import new_grpc_server
 
 NAME = "games/7k2m"
 DRAW = action_pb2.Action(draw=action_pb2.Action.Draw())
@@ -80,9 +81,9 @@ class Table:
 
 @asynccontextmanager
 async def serving(
-    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_seconds: float = 30
+    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_s: float = 30
 ) -> AsyncIterator[tuple[GrpcServer, grpc.aio.Channel]]:
-    server = GrpcServer(table.calls(), trusted_proxies=trusted_proxies, send_seconds=send_seconds)
+    server = new_grpc_server(table.calls(), trusted_proxies=trusted_proxies, send_s=send_s)
     port = await server.start(host, 0)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
@@ -258,7 +259,7 @@ async def test_client_that_goes_while_it_is_written_to(caplog: pytest.LogCapture
 
     table.observe = flood  # type: ignore[method-assign]
     unhurried = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1), ("grpc.use_local_subchannel_pool", 1)]
-    server = GrpcServer(table.calls())
+    server = new_grpc_server(table.calls())
     port = await server.start("127.0.0.1", 0)
     with capture_logs() as lines:
         for _ in range(20):
@@ -385,16 +386,16 @@ async def test_port_in_use_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}"):
-            await GrpcServer(Table().calls()).start("127.0.0.1", port)
+            await new_grpc_server(Table().calls()).start("127.0.0.1", port)
 
 
 async def test_second_server_cannot_share_the_port() -> None:
     """Two servers of this program do not share a port either."""
-    first = GrpcServer(Table().calls())
+    first = new_grpc_server(Table().calls())
     port = await first.start("127.0.0.1", 0)
     try:
         with pytest.raises(OSError, match="cannot listen"):
-            await GrpcServer(Table().calls()).start("127.0.0.1", port)
+            await new_grpc_server(Table().calls()).start("127.0.0.1", port)
     finally:
         await first.stop(0)
 
@@ -402,7 +403,7 @@ async def test_second_server_cannot_share_the_port() -> None:
 async def test_a_stream_that_is_not_read_ends() -> None:
     """Where the client takes nothing the stream is closed in time; when it reads again it is told where it stands."""
     table = Table(flood=True)
-    async with serving(table, send_seconds=0.3) as (_, channel), asyncio.timeout(60):
+    async with serving(table, send_s=0.3) as (_, channel), asyncio.timeout(60):
         call = game_service_pb2_grpc.GameServiceStub(channel).Observe(game_service_pb2.ObserveRequest(name=NAME))
         await call.read()
         await table.closed.wait()

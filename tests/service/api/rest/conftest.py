@@ -11,7 +11,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 
 from service.api.calls import Caller, Calls, StreamHandler, UnaryHandler
-from service.api.rest import create_app
+from tests.service.api.fronts import new_app
 from tests.service.api.rest.messages import SERVICES
 
 
@@ -60,7 +60,7 @@ def backend() -> Backend:
 @pytest.fixture
 async def client(backend: Backend) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the whole application, in the same process."""
-    app = create_app(
+    app = new_app(
         backend.calls(), ready=lambda: backend.ready, cors_origins=["https://table.example"], max_body_bytes=2000
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://rummyd") as http:

@@ -6,7 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.api.rest import create_app, docs, front
+from service.api.rest import docs, front
+from tests.service.api.fronts import new_app
 from tests.service.api.rest.conftest import Backend
 
 
@@ -42,7 +43,7 @@ async def test_a_fault_of_the_front_itself_is_answered_and_goes_on_to_the_log(
         raise KeyError("the seed is 42")
 
     monkeypatch.setattr(front, "transcode", crash)
-    app = create_app(backend.calls(), ready=lambda: True)
+    app = new_app(backend.calls())
     with pytest.raises(KeyError):
         await httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://rummyd").get("/v1/games")
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
@@ -111,7 +112,7 @@ async def test_a_page_of_another_origin_may_not_read_the_answer(client: httpx.As
 
 async def test_any_origin_may_call_unless_told_otherwise(backend: Backend) -> None:
     """By default the API is open to every frontend."""
-    transport = httpx.ASGITransport(create_app(backend.calls(), ready=lambda: True))
+    transport = httpx.ASGITransport(new_app(backend.calls()))
     async with httpx.AsyncClient(transport=transport, base_url="http://rummyd") as http:
         answer = await http.get("/v1/games", headers={"Origin": "https://any.example"})
     assert answer.headers["access-control-allow-origin"] == "*"

@@ -13,9 +13,9 @@ from rummy.v1.view_pb2 import View
 
 from service.api.calls import Caller, Calls
 from service.api.errors import CODES, ApiError
-from service.api.rest import create_app
 from service.api.rest.front import Front
 from service.observability import metrics
+from tests.service.api.fronts import new_app, new_front
 from tests.service.api.rest.conftest import Backend
 from tests.service.api.rest.messages import SERVICES
 
@@ -144,7 +144,7 @@ async def test_a_body_that_never_ends_is_cut_off(client: httpx.AsyncClient) -> N
 
 async def test_a_body_that_does_not_come_is_waited_for_so_long(backend: Backend) -> None:
     """A body has its time as a whole; the answer says so, and that the connection ends with it."""
-    front = Front(backend.calls(), max_body_bytes=1_000_000, receive_seconds=0.2)
+    front = new_front(backend.calls(), max_body_bytes=1_000_000, receive_s=0.2)
     sent = await half_sent(front)
     assert (sent[0]["status"], (b"connection", b"close") in sent[0]["headers"]) == (408, True)
     assert b'"BODY_TOO_SLOW"' in sent[1]["body"]
@@ -154,7 +154,7 @@ async def test_a_body_that_does_not_come_is_waited_for_so_long(backend: Backend)
 async def test_a_body_that_has_not_come_is_not_waited_for_at_the_end(backend: Backend) -> None:
     """When the server stops, a request that is half there is turned away like a call, or as soon as it comes."""
     calls = backend.calls()
-    front = Front(calls, max_body_bytes=1_000_000, receive_seconds=600)
+    front = new_front(calls, max_body_bytes=1_000_000, receive_s=600)
     answered = asyncio.ensure_future(half_sent(front))
     await asyncio.sleep(0)
     async with asyncio.timeout(30):
@@ -184,7 +184,7 @@ async def test_a_call_that_outlasts_the_server_is_told_so(backend: Backend) -> N
     async def receive() -> Any:
         await asyncio.Event().wait()
 
-    call = asyncio.ensure_future(Front(Calls(handlers), max_body_bytes=100)(scope, receive, send))
+    call = asyncio.ensure_future(new_front(Calls(handlers), max_body_bytes=100)(scope, receive, send))
     await begun.wait()
     call.cancel()
     await call
@@ -229,7 +229,7 @@ async def test_a_path_of_bytes_that_are_no_url_is_refused(backend: Backend, name
     async def receive() -> Any:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    await Front(backend.calls(), max_body_bytes=100)(scope, receive, send)
+    await new_front(backend.calls(), max_body_bytes=100)(scope, receive, send)
     assert sent[0]["status"] == 400
     assert b'"field":"name"' in sent[1]["body"]
 
@@ -264,7 +264,7 @@ async def test_a_client_that_goes_away_waits_no_longer(backend: Backend) -> None
         return message
 
     async with asyncio.timeout(60):
-        await Front(Calls(handlers), max_body_bytes=100)(scope, receive, send)
+        await new_front(Calls(handlers), max_body_bytes=100)(scope, receive, send)
     assert ended.is_set()
     assert sent == []
 
@@ -319,7 +319,7 @@ async def test_what_is_wanted_is_told_by_the_challenge(
 @pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "198.51.100.7")])
 async def test_the_caller_is_known_by_address_and_key(backend: Backend, proxies: int, address: str) -> None:
     """The address is the connection's, or what a trusted proxy says; the key is in a header of its own."""
-    app = create_app(backend.calls(), ready=lambda: True, trusted_proxies=proxies)
+    app = new_app(backend.calls(), trusted_proxies=proxies)
     headers = {"X-Forwarded-For": "198.51.100.7", "X-Api-Key": "k"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://rummyd") as http:
         await http.get("/v1/games/a", headers=headers)

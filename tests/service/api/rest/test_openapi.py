@@ -24,12 +24,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from service.api.errors import CODES, ApiError
-from service.api.rest import create_app
 from service.api.rest.answers import error_body
 from service.api.rest.openapi import document
 from service.api.rest.operations import Operations
 from service.api.rest.routes import routes_of
 from service.api.rest.schemas import Schemas
+from tests.service.api.fronts import new_app
 from tests.service.api.rest.conftest import Backend
 from tests.service.api.rest.messages import METHODS, SERVICES, messages, service_with
 
@@ -194,7 +194,7 @@ BACKEND = Backend(
         "Observe": [ObserveResponse(snapshot=TABLE), ApiError("SERVER_DRAINING", "the server stops")],
     }
 )
-SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", create_app(BACKEND.calls(), ready=lambda: True))
+SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", new_app(BACKEND.calls()))
 
 
 @SCHEMA.parametrize()

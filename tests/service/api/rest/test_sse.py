@@ -15,7 +15,8 @@ from rummy.v1.game_service_pb2 import ObserveResponse
 
 from service.api.calls import Caller, Calls
 from service.api.errors import ApiError
-from service.api.rest import create_app, sse
+from service.api.rest import sse
+from tests.service.api.fronts import new_app
 from tests.service.api.rest.conftest import Backend
 from tests.service.api.rest.messages import SERVICES
 
@@ -142,7 +143,7 @@ class Stream:
             "query_string": b"",
             "headers": [],
         }
-        await create_app(calls, ready=lambda: True)(scope, self.receive, self.send)
+        await new_app(calls)(scope, self.receive, self.send)
 
     async def receive(self) -> dict[str, Any]:
         if not hasattr(self, "_asked"):
