@@ -14,7 +14,7 @@ from typing import Any
 import pyspiel
 
 from bench.solvers import random_hand, rich_hand
-from engine.cards import text
+from engine.cards import write_cards
 
 HANDS = Path(__file__).parents[1] / "tests" / "engine" / "open_spiel_hands.txt"
 COUNT = 4000
@@ -26,7 +26,7 @@ def main() -> None:
     lines = []
     for index in range(COUNT):
         cards = (rich_hand if index % 2 else random_hand)(chance, chance.randint(7, 13))
-        lines.append(f"{text(sorted(cards))}: {_deadwood(utils, cards)}\n")
+        lines.append(f"{write_cards(sorted(cards))}: {_deadwood(utils, cards)}\n")
     HANDS.write_text("".join(lines))
     print(f"{COUNT} hands in {HANDS.name}")
 

@@ -1,23 +1,19 @@
-"""rummyd over gRPC, by the generated stubs."""
+"""rummyd over gRPC. The stubs in `rummy.v1` are the same, without this module's errors and timeouts."""
 
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
-from types import TracebackType
-from typing import Final, Self
+from contextlib import contextmanager
+from typing import Final
 
 import grpc
+from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from rummy.v1 import game_service_pb2 as pb
-from rummy.v1.game_pb2 import Game
-from rummy.v1.game_service_pb2_grpc import GameServiceStub
 
-from clients.api import CallError
+from clients.api import Answer, Api, CallError
+from clients.methods import headers_of, method_of, timeout_of
 
 __all__ = ["GrpcApi"]
-
-_TIMEOUT_S: Final = 10.0
-"""How long a call may take. A stream may take for ever: keepalive finds out that its server is gone."""
 
 _OPTIONS: Final = (
     ("grpc.initial_reconnect_backoff_ms", 100),
@@ -28,100 +24,51 @@ _OPTIONS: Final = (
 )
 
 
-class GrpcApi(AbstractAsyncContextManager["GrpcApi"]):
+class GrpcApi(Api):
     """The `Api` at `HOST:PORT`, over one connection that comes back by itself. `api_key` is for creating tables.
 
-    `channel` is one to use instead of a usual one, and is closed at the end.
+    `channel` is one to use instead of a usual one, such as one with TLS, and is closed at the end.
     """
 
     def __init__(self, address: str, api_key: str = "", *, channel: grpc.aio.Channel | None = None) -> None:
-        self._keyed = (("x-api-key", api_key),) if api_key else ()
+        self._api_key = api_key
         self._channel = channel or grpc.aio.insecure_channel(address, options=_OPTIONS)
-        self._stub = GameServiceStub(self._channel)
 
-    async def create_game(self, request: pb.CreateGameRequest) -> Game:
-        """Creates a table."""
+    async def call(self, request: Message, answer: type[Answer], token: str = "") -> Answer:
+        """One call, and its answer."""
+        call: grpc.aio.UnaryUnaryMultiCallable[Message, Answer] = self._channel.unary_unary(
+            _path(request), request_serializer=type(request).SerializeToString, response_deserializer=answer.FromString
+        )
         with _errors():
-            return await self._stub.CreateGame(request, metadata=self._keyed, timeout=_TIMEOUT_S)
-
-    async def find_game(self, request: pb.FindGameRequest) -> Game:
-        """Finds a private table by its code."""
-        with _errors():
-            return await self._stub.FindGame(request, timeout=_TIMEOUT_S)
-
-    async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
-        """Takes a seat."""
-        with _errors():
-            return await self._stub.JoinGame(request, timeout=_TIMEOUT_S)
-
-    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
-        """Takes a seat at an open table that fits, or at a new one."""
-        with _errors():
-            return await self._stub.QuickJoin(request, timeout=_TIMEOUT_S)
-
-    async def add_bot(self, request: pb.AddBotRequest, token: str) -> Game:
-        """Puts a bot on a free seat."""
-        with _errors():
-            return await self._stub.AddBot(request, metadata=_as(token), timeout=_TIMEOUT_S)
-
-    async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
-        """Ends that a bot plays the seat."""
-        with _errors():
-            return await self._stub.ResumeSeat(request, metadata=_as(token), timeout=_TIMEOUT_S)
-
-    async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
-        """Gives up the seat."""
-        with _errors():
-            return await self._stub.LeaveGame(request, metadata=_as(token), timeout=_TIMEOUT_S)
-
-    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
-        """Takes the seat's place at the table where those who played here play again."""
-        with _errors():
-            return await self._stub.Rematch(request, metadata=_as(token), timeout=_TIMEOUT_S)
-
-    async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
-        """Gets a table, as the caller may see it."""
-        with _errors():
-            return await self._stub.GetGame(request, metadata=_as(token), timeout=_TIMEOUT_S)
-
-    async def act(self, request: pb.ActRequest, token: str) -> pb.ActResponse:
-        """Plays."""
-        with _errors():
-            return await self._stub.Act(request, metadata=_as(token), timeout=_TIMEOUT_S)
-
-    async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
-        """Lists what the rules allow the caller now."""
-        with _errors():
-            return await self._stub.ListLegalActions(request, metadata=_as(token), timeout=_TIMEOUT_S)
-
-    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
-        """Lists what has happened at a table after a version."""
-        timeout_s = _TIMEOUT_S + request.wait.seconds
-        with _errors():
-            return await self._stub.ListEvents(request, metadata=_as(token), timeout=timeout_s)
+            return await call(request, metadata=self._metadata(request, token), timeout=timeout_of(request))
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
-        """Watches a table."""
-        call = self._stub.Observe(request, metadata=_as(token))
+        """Watches a table. A stream may take for ever: keepalive finds out that its server is gone."""
+        call: grpc.aio.UnaryStreamMultiCallable[pb.ObserveRequest, pb.ObserveResponse] = self._channel.unary_stream(
+            _path(request),
+            request_serializer=pb.ObserveRequest.SerializeToString,
+            response_deserializer=pb.ObserveResponse.FromString,
+        )
+        stream = call(request, metadata=self._metadata(request, token))
         try:
             with _errors():
-                async for message in call:
+                async for message in stream:
                     yield message
         finally:
-            call.cancel()
+            stream.cancel()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Closes the connection."""
         await self._channel.close()
 
+    def _metadata(self, request: Message, token: str) -> tuple[tuple[str, str], ...]:
+        return tuple(headers_of(request, token, self._api_key).items())
 
-def _as(token: str) -> tuple[tuple[str, str], ...]:
-    """The metadata of a call by the seat with this token."""
-    return (("authorization", f"Bearer {token}"),) if token else ()
+
+def _path(request: Message) -> str:
+    """What gRPC calls the method that takes such a request."""
+    method = method_of(request)
+    return f"/{method.containing_service.full_name}/{method.name}"
 
 
 @contextmanager

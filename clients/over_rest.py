@@ -5,104 +5,56 @@ client without generated code sends the same JSON by hand: docs/api.md has it.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import MappingProxyType, TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final
+from urllib.parse import quote
 
 import httpx
-from google.protobuf.json_format import MessageToDict, Parse
+from google.api import annotations_pb2, http_pb2
+from google.protobuf.json_format import MessageToDict, Parse, ParseError
 from google.protobuf.message import Message
 from rummy.v1 import game_service_pb2 as pb
-from rummy.v1.game_pb2 import Game
 
-from clients.api import CallError
+from clients.api import Answer, Api, CallError
+from clients.methods import headers_of, method_of, timeout_of
 
 __all__ = ["RestApi"]
 
-_TIMEOUT_S: Final = 10.0
 _STREAM_TIMEOUT: Final = httpx.Timeout(10.0, read=40.0)
 """A server that is alive sends a heartbeat every 15 seconds."""
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_IN_PATH: Final = re.compile(r"\{(\w+)=[^}]*\}")
+"""A field in the path of an annotation: `{name=games/*}`."""
 
-_Answer = TypeVar("_Answer", bound=Message)
 
-
-class RestApi(AbstractAsyncContextManager["RestApi"]):
+class RestApi(Api):
     """The `Api` at `http://HOST:PORT`. `api_key` is for creating tables.
 
     `http` is a client of that URL to use instead of a usual one, and is closed at the end.
     """
 
     def __init__(self, url: str, api_key: str = "", *, http: httpx.AsyncClient | None = None) -> None:
-        self._keyed = {"x-api-key": api_key} if api_key else {}
-        self._http = http or httpx.AsyncClient(base_url=url, timeout=_TIMEOUT_S, trust_env=False)
+        self._api_key = api_key
+        self._http = http or httpx.AsyncClient(base_url=url, trust_env=False)
 
-    async def create_game(self, request: pb.CreateGameRequest) -> Game:
-        """Creates a table."""
-        query = {"requestId": request.request_id}
-        return await self._send("POST", "/v1/games", Game(), body=request.game, query=query, headers=self._keyed)
-
-    async def find_game(self, request: pb.FindGameRequest) -> Game:
-        """Finds a private table by its code."""
-        return await self._send("GET", "/v1/games:find", Game(), query={"code": request.code})
-
-    async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
-        """Takes a seat."""
-        return await self._send("POST", f"/v1/{request.name}:join", pb.JoinGameResponse(), body=request)
-
-    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
-        """Takes a seat at an open table that fits, or at a new one."""
-        return await self._send("POST", "/v1/games:quickJoin", pb.JoinGameResponse(), body=request)
-
-    async def add_bot(self, request: pb.AddBotRequest, token: str) -> Game:
-        """Puts a bot on a free seat."""
-        return await self._send("POST", f"/v1/{request.name}:addBot", Game(), token, body=request)
-
-    async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
-        """Ends that a bot plays the seat."""
-        return await self._send("POST", f"/v1/{request.name}:resumeSeat", Game(), token, body=request)
-
-    async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
-        """Gives up the seat."""
-        return await self._send("POST", f"/v1/{request.name}:leave", Game(), token, body=request)
-
-    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
-        """Takes the seat's place at the table where those who played here play again."""
-        return await self._send("POST", f"/v1/{request.name}:rematch", pb.JoinGameResponse(), token, body=request)
-
-    async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
-        """Gets a table, as the caller may see it."""
-        return await self._send("GET", f"/v1/{request.name}", Game(), token)
-
-    async def act(self, request: pb.ActRequest, token: str) -> pb.ActResponse:
-        """Plays."""
-        return await self._send("POST", f"/v1/{request.name}:act", pb.ActResponse(), token, body=request)
-
-    async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
-        """Lists what the rules allow the caller now."""
-        query = {"pageSize": str(request.page_size), "pageToken": request.page_token}
-        path = f"/v1/{request.name}:legalActions"
-        return await self._send("GET", path, pb.ListLegalActionsResponse(), token, query=query)
-
-    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
-        """Lists what has happened at a table after a version."""
-        query = {name: str(value) for name, value in MessageToDict(request).items() if name != "name"}
-        path, timeout_s = f"/v1/{request.name}/events", _TIMEOUT_S + request.wait.seconds
-        return await self._send("GET", path, pb.ListEventsResponse(), token, query=query, timeout_s=timeout_s)
+    async def call(self, request: Message, answer: type[Answer], token: str = "") -> Answer:
+        """One call, and its answer."""
+        with _errors():
+            response = await self._http.send(self._request(request, token, timeout_of(request)))
+            if not response.is_success:
+                raise _call_error(response.status_code, response.content)
+            return Parse(response.content, answer(), ignore_unknown_fields=True)
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
-        """Watches a table. It resumes as a browser does, by the id of the last event."""
-        headers = _as(token) | {"accept": "text/event-stream"}
-        if request.after:
-            headers["last-event-id"] = ".".join(filter(None, [request.epoch, str(request.after), request.mark]))
-        path = f"/v1/{request.name}:observe"
+        """Watches a table."""
+        sent = self._request(request, token, _STREAM_TIMEOUT)
+        sent.headers["accept"] = "text/event-stream"
         with _errors():
-            async with self._http.stream("GET", path, headers=headers, timeout=_STREAM_TIMEOUT) as response:
-                if response.status_code == httpx.codes.NO_CONTENT:
-                    return
-                if response.is_error:
+            response = await self._http.send(sent, stream=True)
+            try:
+                if not response.is_success:
                     raise _call_error(response.status_code, await response.aread())
                 async for event in _events(_lines(response.aiter_bytes())):
                     if event.name == "end":
@@ -110,54 +62,37 @@ class RestApi(AbstractAsyncContextManager["RestApi"]):
                     if event.name == "error":
                         raise _call_error(response.status_code, event.data.encode())
                     yield Parse(event.data, pb.ObserveResponse(), ignore_unknown_fields=True)
+            finally:
+                await response.aclose()
         raise CallError("UNAVAILABLE", "the stream broke off")
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Closes the connections."""
         await self._http.aclose()
 
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        answer: _Answer,
-        token: str = "",
-        *,
-        body: Message | None = None,
-        query: dict[str, str] | None = None,
-        headers: Mapping[str, str] = _NONE,
-        timeout_s: float = _TIMEOUT_S,
-    ) -> _Answer:
-        """One request, and its answer read into `answer`."""
-        content = None if body is None else json.dumps(MessageToDict(body))
-        with _errors():
-            headers = {**headers, **_as(token), "content-type": "application/json"}
-            response = await self._http.request(
-                method, path, content=content, params=query, headers=headers, timeout=timeout_s
-            )
-        if response.is_error:
-            raise _call_error(response.status_code, response.content)
-        return Parse(response.content, answer, ignore_unknown_fields=True)
-
-
-def _as(token: str) -> dict[str, str]:
-    """The headers of a call by the seat with this token."""
-    return {"authorization": f"Bearer {token}"} if token else {}
+    def _request(self, request: Message, token: str, timeout: float | httpx.Timeout) -> httpx.Request:
+        """The request as its method's annotation wants it: fields in the path, the body and the query."""
+        rule: http_pb2.HttpRule = method_of(request).GetOptions().Extensions[annotations_pb2.http]  # type: ignore[index]
+        fields = MessageToDict(request)
+        path = _IN_PATH.sub(lambda field: quote(fields.pop(field[1], "")), rule.get or rule.post)
+        headers = headers_of(request, token, self._api_key)
+        if rule.get:
+            return self._http.build_request("GET", path, params=fields, headers=headers, timeout=timeout)
+        body, query = (fields, {}) if rule.body == "*" else (fields.pop(rule.body, {}), fields)
+        return self._http.build_request("POST", path, json=body, params=query, headers=headers, timeout=timeout)
 
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Turns what the network does to a call into CallError."""
+    """Turns what the network does to a call into CallError, and what answers that is no rummyd."""
     try:
         yield
     except httpx.TimeoutException as error:
         raise CallError("DEADLINE_EXCEEDED", "no answer in time") from error
-    except httpx.TransportError as error:
+    except httpx.RequestError as error:
         raise CallError("UNAVAILABLE", str(error) or type(error).__name__) from error
+    except (ParseError, UnicodeError) as error:
+        raise CallError("UNKNOWN", "the answer is none of rummyd's") from error
 
 
 def _call_error(http_status: int, body: bytes) -> CallError:

@@ -1,8 +1,9 @@
 """Keeping at it: calls and streams that outlive a lost connection, and the server's end.
 
-await retried(partial(api.act, request, token))    the same request id again, so that it is done once at most
+await Retrying(api).act(request, token)            the same request id again, so that it is done once at most
 async for news in followed(api, name, token): …    every version once and in order, over as many streams as need be
 async for news in polled(api, name, token): …      the same, without a stream
+await retried(call)                                one call of any kind, as it is, again while that may help
 """
 
 import asyncio
@@ -11,23 +12,52 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from functools import partial
 from typing import Final, TypeVar
+from uuid import uuid4
 
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.event_pb2 import EventBatch
 from rummy.v1.game_pb2 import Game
 
-from clients.api import Api, CallError
+from clients.api import Answer, Api, CallError
 
-__all__ = ["PATIENCE_S", "followed", "polled", "retried"]
+__all__ = ["PATIENCE_S", "Retrying", "followed", "polled", "retried"]
 
 PATIENCE_S: Final = 60.0
 """How long a server may stay away before it is given up."""
 
-_Answer = TypeVar("_Answer")
+_REQUEST_ID: Final = "request_id"
+
+_Result = TypeVar("_Result")
 
 
-async def retried(call: Callable[[], Awaitable[_Answer]], *, patience_s: float = PATIENCE_S) -> _Answer:
+class Retrying(Api):
+    """An `Api` that makes each call again while that may help. A request that wants an id, and has none, is given one.
+
+    So nothing is done twice, whatever was lost on the way. Where that does not help either, the last CallError is
+    raised. A stream breaks off as it always does: `followed` takes it up again. `patience_s` counts from the first
+    failure on.
+    """
+
+    def __init__(self, api: Api, *, patience_s: float = PATIENCE_S) -> None:
+        self.api: Api = api.api if isinstance(api, Retrying) else api
+        self._patience_s = patience_s
+
+    async def call(self, request: Message, answer: type[Answer], token: str = "") -> Answer:
+        """One call, as often as it takes, and its answer."""
+        return await retried(partial(self.api.call, _identified(request), answer, token), patience_s=self._patience_s)
+
+    def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
+        """Watches a table, by one stream."""
+        return self.api.observe(request, token)
+
+    async def close(self) -> None:
+        """Hangs up."""
+        await self.api.close()
+
+
+async def retried(call: Callable[[], Awaitable[_Result]], *, patience_s: float = PATIENCE_S) -> _Result:
     """The answer to a call, made again while that may help. Raises the last CallError."""
     pauses = _pauses(patience_s)
     while True:
@@ -84,9 +114,10 @@ async def polled(
 
     Raises the last CallError.
     """
+    api = Retrying(api, patience_s=patience_s)
     request = pb.ListEventsRequest(name=name, wait=Duration(seconds=wait_s))
     while True:
-        answer = await retried(partial(api.list_events, request, token), patience_s=patience_s)
+        answer = await api.list_events(request, token)
         if answer.HasField("snapshot"):
             yield answer.snapshot
         for batch in answer.batches:
@@ -94,6 +125,16 @@ async def polled(
         if answer.over:
             return
         request.after, request.epoch, request.mark = answer.version, answer.epoch, answer.mark
+
+
+def _identified(request: Message) -> Message:
+    """The request, or a copy that has the id which it lacks: a UUID that nobody can guess."""
+    if _REQUEST_ID not in request.DESCRIPTOR.fields_by_name or getattr(request, _REQUEST_ID):
+        return request
+    copy = type(request)()
+    copy.CopyFrom(request)
+    setattr(copy, _REQUEST_ID, str(uuid4()))
+    return copy
 
 
 async def _pause(pauses: Iterator[float], error: CallError) -> None:

@@ -3,12 +3,12 @@
 #
 #   backup.sh DATA/appendonlydir TARGET redis-cli [-h HOST -p PORT --user …]
 #
-# Restored, TARGET is the appendonlydir of a Redis that has not been started yet. What is written meanwhile may be in it
-# or not; everything that Redis has written before is. Nothing of Redis is changed. It ends with 0 where TARGET is whole,
-# else there is no TARGET.
+# To restore, make TARGET the appendonlydir of a Redis that has not been started yet. TARGET has everything that Redis
+# wrote before the backup began; what is written meanwhile may be in it or not. Nothing in Redis is changed. The script
+# ends with 0 if TARGET is complete; otherwise there is no TARGET.
 #
-# What the manifest names is the whole of the data at any moment, and is only ever appended to. A rewrite of the file ends
-# with another manifest, and removes what the old one named: then it is begun again.
+# The files that the manifest names are all of the data at any moment, and are only ever appended to. A rewrite of the
+# file ends with a new manifest, and removes what the old one named: then the copy starts again.
 set -eu
 umask 077  # hands, seeds and tokens are in it
 fail() { echo "backup: $*" >&2; exit 1; }

@@ -34,11 +34,11 @@ class Take(msgspec.Struct, frozen=True, array_like=True, tag="take"):
 class LayDown(msgspec.Struct, frozen=True, array_like=True, tag="lay_down"):
     """Lay a new meld. With a joker in a run the order of `cards`, low to high, says what the joker stands for (B7).
 
-    `as_` is needed only where the cards could be a set and a run.
+    `kind` is needed only where the cards could be a set and a run.
     """
 
     cards: bytes
-    as_: MeldKind | None = None
+    kind: MeldKind | None = None
 
 
 class LayOff(msgspec.Struct, frozen=True, array_like=True, tag="lay_off"):

@@ -12,25 +12,19 @@ __all__ = [
     "NO_CARD",
     "RANKS",
     "SUITS",
-    "card_of",
     "deck",
     "holds",
     "put_in",
     "rank_of",
     "suit_of",
     "take_out",
-    "text",
+    "write_cards",
 ]
 
 SUITS = "CDHS"
 RANKS = "A23456789TJQK"
 JOKER = 52
 NO_CARD = 255  # where a byte may hold a card or none
-
-
-def card_of(rank: int, suit: int) -> int:
-    """The natural of a rank (1-13, ace 1) and a suit (0-3)."""
-    return suit * 13 + rank - 1
 
 
 def rank_of(card: int) -> int:
@@ -72,7 +66,7 @@ def holds(hand: bytes, cards: bytes) -> bool:
     return True
 
 
-def text(cards: Iterable[int]) -> str:
+def write_cards(cards: Iterable[int]) -> str:
     """The cards in notation, in the order given: `AS TD JK`; the empty text for none."""
     return " ".join(_TEXTS[card] for card in cards)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine.actions import MeldKind
-from engine.cards import text
+from engine.cards import write_cards
 from engine.casefile import Case, CaseError, Dealt, Expect, action_of, position_of, read_case_file
 from engine.errors import BadNotation, Refused
 from engine.notation import read_cards, write_action
@@ -113,10 +113,10 @@ def _dealt(state: State) -> Dealt | None:
 def _compared_cards(case: Case, expect: Expect, state: State) -> Iterator[tuple[str, object, object]]:
     """Hands as bags, stock and pile in order, runs card by card, sets as bags."""
     if expect.hands is not None and [_bag(case, hand) for hand in expect.hands] != list(state.hands):
-        yield "hands", list(expect.hands), [text(hand) for hand in state.hands]
+        yield "hands", list(expect.hands), [write_cards(hand) for hand in state.hands]
     for what, wanted, found in (("stock", expect.stock, state.stock), ("discard", expect.discard, state.pile)):
         if wanted is not None and _cards(case, wanted) != found:
-            yield what, wanted, text(found)
+            yield what, wanted, write_cards(found)
     if expect.table is not None:
         lying = [bytes(sorted(meld.cards)) if meld.kind is MeldKind.SET else meld.cards for meld in state.melds]
         kinds = [meld.kind for meld in state.melds]
@@ -124,7 +124,7 @@ def _compared_cards(case: Case, expect: Expect, state: State) -> Iterator[tuple[
             (_bag(case, wanted) if kind is MeldKind.SET else _cards(case, wanted)) != cards
             for wanted, kind, cards in zip(expect.table, kinds, lying, strict=True)
         ):
-            yield "table", list(expect.table), [text(meld.cards) for meld in state.melds]
+            yield "table", list(expect.table), [write_cards(meld.cards) for meld in state.melds]
 
 
 def _bag(case: Case, wanted: str) -> bytes:

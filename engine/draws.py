@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from engine.cards import put_in, text
+from engine.cards import put_in, write_cards
 from engine.errors import Reason, Refused
-from engine.lays import check_lay, possible_lays
+from engine.lays import may_lay, possible_lays
 from engine.rules import DiscardDraw, RuleSet, StockEmpty
 from engine.state import Phase, State
 
@@ -15,9 +15,9 @@ def check_draw(state: State) -> None:
     """Whether the seat to move may draw from the stock (B6, B8, F14, P18). Raises Refused where it may not."""
     if may_draw(state):
         return
-    text_ = f"the stock is empty, and {len(state.pile)} cards in the discard pile cannot renew it"
+    why = f"the stock is empty, and {len(state.pile)} cards in the discard pile cannot renew it"
     clause = "F14" if state.rules.stock_empty is StockEmpty.PILE_ONLY else "B8"
-    raise Refused(Reason.STOCK_EMPTY, text_, clause=clause, field="stock_empty")
+    raise Refused(Reason.STOCK_EMPTY, why, clause=clause, field="stock_empty")
 
 
 def may_draw(state: State) -> bool:
@@ -34,28 +34,28 @@ def check_take(state: State, seat: int, count: int) -> None:
     """Whether the seat to move may take so many cards of the pile (B6, F9, F10, P12). Raises Refused where not."""
     rule, pile = state.rules.discard_draw, state.pile
     if rule is DiscardDraw.NONE or (rule is DiscardDraw.TOP and count > 1):
-        text_ = "nothing is taken from the discard pile" if rule is DiscardDraw.NONE else "only its top card is taken"
+        why = "nothing is taken from the discard pile" if rule is DiscardDraw.NONE else "only its top card is taken"
         clause = "P12" if rule is DiscardDraw.NONE else "B6"
-        raise Refused(Reason.DISCARD_PILE_CLOSED, text_, clause=clause, field="discard_draw")
+        raise Refused(Reason.DISCARD_PILE_CLOSED, why, clause=clause, field="discard_draw")
     if not pile:
         raise Refused(Reason.DISCARD_PILE_EMPTY, "the discard pile is empty", clause="F9")
     if not 1 <= count <= len(pile):
-        text_ = f"{count} cards cannot be taken from a pile of {len(pile)}"
-        raise Refused(Reason.NOT_IN_DISCARD_PILE, text_, clause="F9")
+        why = f"{count} cards cannot be taken from a pile of {len(pile)}"
+        raise Refused(Reason.NOT_IN_DISCARD_PILE, why, clause="F9")
     if not _owes(state.rules, count):
         return
     then = taking(state, seat, count)
     if not _chosen_usable(then, seat):
-        chosen = text(then.taken[:1])
-        text_ = f"{chosen} could be used neither in a meld nor in a lay-off at once"
-        raise Refused(Reason.CARD_NOT_USABLE, text_, clause="F10", field="use_taken", cards=chosen)
+        chosen = write_cards(then.taken[:1])
+        why = f"{chosen} could be used neither in a meld nor in a lay-off at once"
+        raise Refused(Reason.CARD_NOT_USABLE, why, clause="F10", field="use_taken", cards=chosen)
 
 
 def check_no_draw(state: State) -> None:
     """Whether the seat to move may neither draw nor take (F14). Raises Refused where it must do one."""
     if not may_do_neither(state):
-        text_ = "the turn begins with a card from the stock or the discard pile"
-        raise Refused(Reason.WRONG_PHASE, text_, clause="F14", field="stock_empty")
+        why = "the turn begins with a card from the stock or the discard pile"
+        raise Refused(Reason.WRONG_PHASE, why, clause="F14", field="stock_empty")
 
 
 def takes(state: State, seat: int) -> list[int]:
@@ -103,10 +103,4 @@ def _takeable(state: State, seat: int, count: int) -> bool:
 
 def _chosen_usable(state: State, seat: int) -> bool:
     """Whether any lay with the chosen card is open to the seat that has just taken it."""
-    for lay in possible_lays(state, seat, state.taken[0]):
-        try:
-            check_lay(state, seat, lay)
-        except Refused:
-            continue
-        return True
-    return False
+    return any(may_lay(state, seat, lay) for lay in possible_lays(state, seat, state.taken[0]))

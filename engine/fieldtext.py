@@ -14,8 +14,7 @@ import msgspec
 from msgspec.structs import asdict, fields
 
 from engine.actions import MeldKind
-from engine.cards import JOKER, NO_CARD, RANKS, SUITS
-from engine.cards import text as write_cards
+from engine.cards import JOKER, NO_CARD, RANKS, SUITS, write_cards
 from engine.errors import BadNotation, BadRules
 from engine.faults import complete
 from engine.presets import PRESETS

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from engine.actions import End, LayDown, LayOff, MeldKind, SwapJoker
-from engine.cards import JOKER, holds, put_in, take_out, text
+from engine.cards import JOKER, holds, put_in, take_out, write_cards
 from engine.deal import first_player
 from engine.errors import Misfit, Reason, Refused
 from engine.events import JokerSwapped, LaidDown, LaidOff
@@ -16,7 +16,17 @@ from engine.melds import Extension, extended, extension_at, extensions, readings
 from engine.rules import GoOut, JokerSwap, LayOffs, OpeningOrder, RuleSet
 from engine.state import Meld, State
 
-__all__ = ["Lay", "Placed", "after", "check_lay", "is_open", "may_lay_off", "possible_lay_offs", "possible_lays"]
+__all__ = [
+    "Lay",
+    "Placed",
+    "after",
+    "check_lay",
+    "is_open",
+    "may_lay",
+    "may_lay_off",
+    "possible_lay_offs",
+    "possible_lays",
+]
 
 Lay = LayDown | LayOff | SwapJoker
 
@@ -33,8 +43,8 @@ class Placed(NamedTuple):
 def check_lay(state: State, seat: int, lay: Lay) -> Placed:
     """What the lay comes to; the seat is to move and has drawn. Raises Refused where the rules forbid it."""
     if not is_open(state, seat):
-        text_ = "until somebody has knocked, only the first player may lay down"
-        raise Refused(Reason.LAYING_DOWN_CLOSED, text_, clause="P14", field="opening_order")
+        why = "until somebody has knocked, only the first player may lay down"
+        raise Refused(Reason.LAYING_DOWN_CLOSED, why, clause="P14", field="opening_order")
     match lay:
         case LayDown():
             return _check_lay_down(state, seat, lay)
@@ -42,6 +52,15 @@ def check_lay(state: State, seat: int, lay: Lay) -> Placed:
             return _check_lay_off(state, seat, lay)
         case SwapJoker():
             return _check_swap(state, seat, lay)
+
+
+def may_lay(state: State, seat: int, lay: Lay) -> bool:
+    """Whether the rules allow the lay to the seat, which is to move and has drawn."""
+    try:
+        check_lay(state, seat, lay)
+    except Refused:
+        return False
+    return True
 
 
 def possible_lays(state: State, seat: int, using: int | None = None) -> Iterator[Lay]:
@@ -64,7 +83,7 @@ def possible_lays(state: State, seat: int, using: int | None = None) -> Iterator
 def possible_lay_offs(state: State, seat: int, index: int, using: int | None = None) -> Iterator[LayOff]:
     """The lay-offs among them on the meld of this number."""
     meld = state.melds[index]
-    if is_open(state, seat) and may_lay_off(state, seat, meld):
+    if is_open(state, seat) and may_lay_off(state.rules, seat, meld):
         for way in all_extensions(state.rules, meld, state.hands[seat]):
             if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
                 yield lay
@@ -93,22 +112,24 @@ def is_open(state: State, seat: int) -> bool:
     return seat == first or first in state.voided
 
 
-def may_lay_off(state: State, seat: int, meld: Meld) -> bool:
-    """Whether the rule `lay_off` lets the seat add to the meld."""
-    return state.rules.lay_off is LayOffs.ANY or (state.rules.lay_off is LayOffs.OWN and meld.founder == seat)
+def may_lay_off(rules: RuleSet, seat: int, meld: Meld) -> bool:
+    """Whether the rule `lay_off` lets the seat add to the meld (B6)."""
+    return rules.lay_off is LayOffs.ANY or (rules.lay_off is LayOffs.OWN and meld.founder == seat)
 
 
 def _check_lay_down(state: State, seat: int, lay: LayDown) -> Placed:
     cards = lay.cards
     _held(state, seat, cards)
-    ways = readings(state.rules, cards, lay.as_)
+    ways = readings(state.rules, cards, lay.kind)
     if not cards:
         raise Refused(Reason.NOT_A_MELD, "no card is named", clause="B5")
     if not ways:
-        raise Misfit(Reason.NOT_A_MELD, f"{text(cards)} is no set and no run", clause="B5", cards=text(cards))
+        named = write_cards(cards)
+        raise Misfit(Reason.NOT_A_MELD, f"{named} is no set and no run", clause="B5", cards=named)
     if len(ways) > 1:
-        text_ = f"{text(cards)} can be read in two ways; the action must say in which"
-        raise Refused(Reason.AMBIGUOUS_PLACE, text_, clause="B7", cards=text(cards))
+        named = write_cards(cards)
+        why = f"{named} can be read in two ways; the action must say in which"
+        raise Refused(Reason.AMBIGUOUS_PLACE, why, clause="B7", cards=named)
     kind, laid, low = ways[0]
     meld = Meld(kind, laid, bytes([seat] * len(laid)), seat, low)
     event = LaidDown(seat, len(state.melds), kind, laid, low)
@@ -119,7 +140,7 @@ def _check_lay_off(state: State, seat: int, lay: LayOff) -> Placed:
     if state.rules.lay_off is LayOffs.NONE:
         raise Refused(Reason.LAY_OFF_CLOSED, "nobody lays off at this table", clause="B6", field="lay_off")
     meld = _meld(state, lay.meld)
-    if not may_lay_off(state, seat, meld):
+    if not may_lay_off(state.rules, seat, meld):
         raise Refused(Reason.LAY_OFF_CLOSED, "a seat lays off on its own melds only", clause="B6", field="lay_off")
     _held(state, seat, lay.cards)
     way = _place(state, meld, lay)
@@ -130,7 +151,7 @@ def _check_lay_off(state: State, seat: int, lay: LayOff) -> Placed:
 
 def _place(state: State, meld: Meld, lay: LayOff) -> Extension:
     """Where on the meld the cards go (F13)."""
-    cards = text(lay.cards)
+    cards = write_cards(lay.cards)
     if not lay.cards:
         raise Refused(Reason.NOT_A_LAY_OFF, "no card is named", clause="B6")
     ways = extensions(state.rules, meld, lay.cards)
@@ -141,15 +162,16 @@ def _place(state: State, meld: Meld, lay: LayOff) -> Extension:
         ways = [way] if way else []
     if not ways:
         where = f"at the {lay.end} end of" if lay.end else "on"
-        raise Misfit(Reason.NOT_A_LAY_OFF, f"{cards} does not fit {where} {text(meld.cards)}", clause="B6", cards=cards)
+        why = f"{cards} does not fit {where} {write_cards(meld.cards)}"
+        raise Misfit(Reason.NOT_A_LAY_OFF, why, clause="B6", cards=cards)
     if len(ways) > 1:
-        text_ = f"{cards} could go to either end of {text(meld.cards)}; the action must name it"
-        raise Refused(Reason.AMBIGUOUS_PLACE, text_, clause="F13", cards=cards)
+        why = f"{cards} could go to either end of {write_cards(meld.cards)}; the action must name it"
+        raise Refused(Reason.AMBIGUOUS_PLACE, why, clause="F13", cards=cards)
     return ways[0]
 
 
 def _check_swap(state: State, seat: int, lay: SwapJoker) -> Placed:
-    rules, card = state.rules, text([lay.card])
+    rules, card = state.rules, write_cards([lay.card])
     meld = _meld(state, lay.meld)
     _held(state, seat, bytes([lay.card]))
     if rules.joker_swap is JokerSwap.NEVER:
@@ -158,16 +180,16 @@ def _check_swap(state: State, seat: int, lay: SwapJoker) -> Placed:
         )
     place = swap_place(rules, meld, lay.card)
     if place is None:
-        text_ = f"no joker of {text(meld.cards)} stands for {card}"
-        raise Refused(Reason.NO_JOKER_TO_SWAP, text_, clause="B7", cards=card)
+        why = f"no joker of {write_cards(meld.cards)} stands for {card}"
+        raise Refused(Reason.NO_JOKER_TO_SWAP, why, clause="B7", cards=card)
     _uses_taken(state, bytes([lay.card]))
     melds = (*state.melds[: lay.meld], swapped(meld, place, lay.card, seat), *state.melds[lay.meld + 1 :])
     owed = state.owed_jokers + 1 if rules.joker_swap is JokerSwap.SAME_TURN else 0
     hand = put_in(take_out(state.hands[seat], [lay.card]), [JOKER])
     placed = Placed(JokerSwapped(seat, lay.meld, lay.card, place), melds, hand, owed)
     if not _jokers_playable(state, seat, placed):
-        text_ = "the joker could not be played in this turn"
-        raise Refused(Reason.CARD_NOT_USABLE, text_, clause="B7", field="joker_swap", cards="JK")
+        why = "the joker could not be played in this turn"
+        raise Refused(Reason.CARD_NOT_USABLE, why, clause="B7", field="joker_swap", cards="JK")
     return placed
 
 
@@ -177,11 +199,11 @@ def _fair(state: State, seat: int, cards: bytes, placed: Placed) -> Placed:
     if state.owed_jokers:
         placed = placed._replace(owed_jokers=max(0, state.owed_jokers - cards.count(JOKER)))
     if not _jokers_playable(state, seat, placed):
-        text_ = "the joker swapped in could then not be played in this turn"
-        raise Refused(Reason.JOKER_NOT_PLAYED, text_, clause="B7", field="joker_swap", cards="JK")
+        why = "the joker swapped in could then not be played in this turn"
+        raise Refused(Reason.JOKER_NOT_PLAYED, why, clause="B7", field="joker_swap", cards="JK")
     if not placed.hand and state.rules.go_out is GoOut.DISCARD:
-        text_ = "the last card must be kept for the discard"
-        raise Refused(Reason.DISCARD_REQUIRED, text_, clause="B4", field="go_out", cards=text(cards))
+        why = "the last card must be kept for the discard"
+        raise Refused(Reason.DISCARD_REQUIRED, why, clause="B4", field="go_out", cards=write_cards(cards))
     return placed
 
 
@@ -193,21 +215,13 @@ def _jokers_playable(state: State, seat: int, placed: Placed) -> bool:
     # A further swap may bring what is missing: two jokers and a natural are a meld where one and two are none.
     further = (_swaps(then.rules, index, meld, placed.hand) for index, meld in enumerate(placed.melds))
     lays = chain(possible_lays(then, seat, JOKER), *further)
-    return any(_passes(then, seat, lay) for lay in lays)
+    return any(may_lay(then, seat, lay) for lay in lays)
 
 
 def _swaps(rules: RuleSet, index: int, meld: Meld, cards: bytes) -> Iterator[SwapJoker]:
     """The swaps of the cards, each once, for a joker of the meld, as far as shape decides them."""
     if rules.joker_swap is not JokerSwap.NEVER and JOKER in meld.cards:
         yield from (SwapJoker(index, card) for card in sorted(set(cards)) if swap_place(rules, meld, card) is not None)
-
-
-def _passes(state: State, seat: int, lay: Lay) -> bool:
-    try:
-        check_lay(state, seat, lay)
-    except Refused:
-        return False
-    return True
 
 
 def _named(state: State, index: int, way: Extension) -> LayOff | None:
@@ -225,19 +239,19 @@ def _named(state: State, index: int, way: Extension) -> LayOff | None:
 
 def _meld(state: State, index: int) -> Meld:
     if not 0 <= index < len(state.melds):
-        text_ = f"there is no meld {index} on the table; there are {len(state.melds)}"
-        raise Refused(Reason.NO_SUCH_MELD, text_, clause="F13")
+        why = f"there is no meld {index} on the table; there are {len(state.melds)}"
+        raise Refused(Reason.NO_SUCH_MELD, why, clause="F13")
     return state.melds[index]
 
 
 def _held(state: State, seat: int, cards: bytes) -> None:
     if not holds(state.hands[seat], cards):
-        text_ = f"the hand does not hold {text(cards)}"
-        raise Refused(Reason.CARD_NOT_IN_HAND, text_, clause="B5", cards=text(cards))
+        why = f"the hand does not hold {write_cards(cards)}"
+        raise Refused(Reason.CARD_NOT_IN_HAND, why, clause="B5", cards=write_cards(cards))
 
 
 def _uses_taken(state: State, cards: bytes) -> None:
     if state.owed and state.taken[0] not in cards:
-        chosen = text(state.taken[:1])
-        text_ = f"the first lay-down after taking must contain {chosen}"
-        raise Refused(Reason.TAKEN_CARD_UNUSED, text_, clause="F10", field="use_taken", cards=chosen)
+        chosen = write_cards(state.taken[:1])
+        why = f"the first lay-down after taking must contain {chosen}"
+        raise Refused(Reason.TAKEN_CARD_UNUSED, why, clause="F10", field="use_taken", cards=chosen)

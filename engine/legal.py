@@ -7,7 +7,7 @@ down closed, no such meld, card not in hand, shape, taken card unused, discard.
 from collections.abc import Iterator
 
 from engine.actions import Action, Discard, Draw, LayDown, LayOff, Pass, SwapJoker, Take
-from engine.cards import text
+from engine.cards import write_cards
 from engine.deal import first_player
 from engine.draws import check_draw, check_no_draw, check_take, may_do_neither, may_draw, takes
 from engine.errors import Reason, Refused
@@ -47,7 +47,7 @@ def is_legal(state: State, seat: int, action: Action) -> bool:
 def legal_actions(state: State, seat: int) -> Iterator[Action]:
     """Every legal action of the seat, each once whatever the equal cards, made as it is asked for (G7).
 
-    Where cards can be named in several orders to the same effect one of these stands for all; `as_` and `end` are
+    Where cards can be named in several orders to the same effect one of these stands for all; `kind` and `end` are
     given only where they are needed. Nothing for a seat that is not to move.
     """
     if seat != state.turn:
@@ -87,13 +87,13 @@ def _check_turn(state: State, seat: int, action: Action) -> None:
 def _check_discard(state: State, seat: int, card: int) -> None:
     hand = state.hands[seat]
     if card not in hand:
-        named = text([card])
+        named = write_cards([card])
         raise Refused(Reason.CARD_NOT_IN_HAND, f"the hand does not hold {named}", clause="B6", cards=named)
     _check_debts(state)
     if card in _barred(state, hand):
-        text_ = f"{text([card])} was just taken from the discard pile"
-        reason = Reason.SAME_CARD_AS_TAKEN
-        raise Refused(reason, text_, clause="B6", field="discard_differs", cards=text([card]))
+        named = write_cards([card])
+        why = f"{named} was just taken from the discard pile"
+        raise Refused(Reason.SAME_CARD_AS_TAKEN, why, clause="B6", field="discard_differs", cards=named)
 
 
 def _check_pass(state: State, seat: int) -> None:
@@ -105,8 +105,8 @@ def _check_pass(state: State, seat: int) -> None:
         return
     if state.rules.discard is Discarding.REQUIRED:
         raise Refused(Reason.DISCARD_REQUIRED, "the turn ends with a discard", clause="B6", field="discard")
-    text_ = "in round 1 the first player and the dealer must discard"
-    raise Refused(Reason.DISCARD_REQUIRED, text_, clause="P11", field="discard")
+    why = "in round 1 the first player and the dealer must discard"
+    raise Refused(Reason.DISCARD_REQUIRED, why, clause="P11", field="discard")
 
 
 def _may_keep_all(state: State, seat: int) -> bool:
@@ -136,12 +136,12 @@ def _indebted(state: State) -> bool:
 def _check_debts(state: State) -> None:
     """A turn does not end before the card taken and the jokers swapped in are used."""
     if state.owed:
-        chosen = text(state.taken[:1])
-        text_ = f"{chosen} was taken to be used at once"
-        raise Refused(Reason.TAKEN_CARD_UNUSED, text_, clause="F10", field="use_taken", cards=chosen)
+        chosen = write_cards(state.taken[:1])
+        why = f"{chosen} was taken to be used at once"
+        raise Refused(Reason.TAKEN_CARD_UNUSED, why, clause="F10", field="use_taken", cards=chosen)
     if state.owed_jokers:
-        text_ = "the joker swapped in must be played in this turn"
-        raise Refused(Reason.JOKER_NOT_PLAYED, text_, clause="B7", field="joker_swap", cards="JK")
+        why = "the joker swapped in must be played in this turn"
+        raise Refused(Reason.JOKER_NOT_PLAYED, why, clause="B7", field="joker_swap", cards="JK")
 
 
 _PHASES = {Phase.DRAW: (Draw, Take, Pass), Phase.PLAY: (LayDown, LayOff, SwapJoker, Discard, Pass)}

@@ -32,14 +32,14 @@ class Extension(NamedTuple):
     high: bytes
 
 
-def readings(rules: RuleSet, cards: bytes, as_: MeldKind | None = None) -> list[Reading]:
+def readings(rules: RuleSet, cards: bytes, kind: MeldKind | None = None) -> list[Reading]:
     """Every way to read the cards as a new meld of the kind (None: of either); none where they are no meld (B5, B7).
 
     With a joker in a run the order given is the reading, low to high; naturals alone may come in any order, and their
     order counts only for all thirteen of a suit, where the ace could be at either end.
     """
-    as_set = None if as_ is MeldKind.RUN else _as_set(rules, cards)
-    as_runs = [] if as_ is MeldKind.SET else _as_runs(rules, cards)
+    as_set = None if kind is MeldKind.RUN else _as_set(rules, cards)
+    as_runs = [] if kind is MeldKind.SET else _as_runs(rules, cards)
     return [as_set, *as_runs] if as_set else as_runs
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from engine.actions import Action, Discard, Draw, End, LayDown, LayOff, MeldKind, Pass, SwapJoker, Take
-from engine.cards import text as write_cards
+from engine.cards import write_cards
 from engine.errors import BadNotation
 from engine.events import Event
 from engine.fieldtext import (
@@ -56,8 +56,8 @@ def write_action(action: Action) -> str:
             return "draw"
         case Take(count):
             return f"take {count}"
-        case LayDown(cards, as_):
-            return f"lay down {write_cards(cards)}" + (f" as {as_}" if as_ else "")
+        case LayDown(cards, kind):
+            return f"lay down {write_cards(cards)}" + (f" as {kind}" if kind else "")
         case LayOff(meld, cards, end):
             return f"lay off {write_cards(cards)} on {meld}" + (f" at {end}" if end else "")
         case SwapJoker(meld, card):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from engine.actions import MeldKind
-from engine.cards import JOKER, NO_CARD, deck, text
+from engine.cards import JOKER, NO_CARD, deck, write_cards
 from engine.faults import faults
 from engine.melds import Reading, readings
 from engine.rules import packs_for
@@ -38,7 +38,7 @@ def _cards(state: State) -> Iterator[str]:
     pack = deck(packs_for(state.rules, len(state.hands)), state.rules.jokers)
     for card in range(JOKER + 1):
         if held.count(card) != pack.count(card):
-            yield f"{held.count(card)} of {text([card])}, where the pack has {pack.count(card)}"
+            yield f"{held.count(card)} of {write_cards([card])}, where the pack has {pack.count(card)}"
     if any(card > JOKER for card in held):
         yield "a card that is none"
     yield from (f"hand {seat} is not sorted" for seat, hand in enumerate(state.hands) if hand != bytes(sorted(hand)))
@@ -49,7 +49,7 @@ def _table(state: State) -> Iterator[str]:
         if len(meld.owners) != len(meld.cards):
             yield f"meld {index} has {len(meld.cards)} cards and {len(meld.owners)} owners"
         if not any(_lies(meld, reading) for reading in readings(state.rules, meld.cards, meld.kind)):
-            yield f"meld {index}, {text(meld.cards)}, is no {meld.kind} from {meld.low}"
+            yield f"meld {index}, {write_cards(meld.cards)}, is no {meld.kind} from {meld.low}"
     if state.melds and not state.knocked:
         yield "there are melds, though nobody has knocked"
 

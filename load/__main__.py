@@ -16,13 +16,9 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from redis import RedisError
-
-from bench.load.meters import Meters
 from bench.load.server import Where, serving
 from clients.demo.rummyd import StartError
 from service.embedded import EmbeddedRedisError
@@ -51,7 +47,7 @@ def main(flags: Sequence[str] | None = None) -> int:
     except TimeoutError:
         print(f"load: Locust did not end within {_END_S:.0f} s", file=sys.stderr)
         return 1
-    except (StartError, EmbeddedRedisError, OSError, RedisError, ValueError) as error:
+    except (StartError, EmbeddedRedisError, OSError) as error:
         print(f"load: {error}", file=sys.stderr)
         return 1
 
@@ -62,26 +58,18 @@ async def _run(asked: argparse.Namespace, others: Sequence[str]) -> int:
     folder = Path(asked.report)
     report = ("--html", str(folder / "report.html"), "--csv", str(folder / "load"))
     if asked.host:
-        status = await _measured(asked.metrics, asked.redis, *_USUAL, *report, "--host", asked.host, *others)
+        status = await _locust(*_USUAL, *report, *_of(asked.host, asked.metrics, asked.redis), *others)
     else:
         async with serving(Where()) as server:
-            status = await _measured(server.metrics, server.redis, *_USUAL, *report, "--host", server.rest, *others)
+            status = await _locust(*_USUAL, *report, *_of(server.rest, server.metrics, server.redis), *others)
     if (folder / "report.html").exists():
         print(f"load: the report is {folder / 'report.html'}", file=sys.stderr)
     return status
 
 
-async def _measured(metrics: str, redis_url: str, *flags: str) -> int:
-    """Runs Locust, and tells of the CPU time that server and Redis took, as far as they can be asked."""
-    with closing(Meters(metrics, redis_url)) as meters:
-        before = await meters.read()
-        status = await _locust(*flags)
-        used = await meters.read() - before
-    if used.acts > 0:
-        took = {"server": used.server_s, "Redis": used.redis_s}
-        told = ", ".join(f"{who} {1e6 * seconds / used.acts:,.0f} µs" for who, seconds in took.items() if seconds > 0)
-        print(f"load: CPU an act, with all that was asked beside: {told} ({used.acts:,.0f} acts)", file=sys.stderr)
-    return status
+def _of(host: str, metrics: str, redis_url: str) -> tuple[str, ...]:
+    """Of whom Locust is told: whom to call, and who tells of the CPU time that it took."""
+    return ("--host", host, "--metrics", metrics, "--redis", redis_url)
 
 
 async def _locust(*flags: str) -> int:

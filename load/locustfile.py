@@ -6,6 +6,7 @@ its player had done thinking, over all tries.
 
 import logging
 import random
+import sys
 import time
 from argparse import ArgumentParser
 from collections import deque
@@ -17,9 +18,12 @@ from typing import Any, Final
 import gevent
 from locust import FastHttpUser, LoadTestShape, between, events, task
 from locust.env import Environment
-from locust.runners import WorkerRunner
+from locust.runners import Runner, WorkerRunner
+from redis import RedisError
 
+from bench.load.meters import Meters
 from load import play
+from load.cpu import Cpu
 from load.latencies import ACT, COMMIT, NEWS, requests, summary, tell
 from load.news import Due
 from load.rest import Refused, Rest
@@ -48,6 +52,33 @@ def due_of(environment: Environment) -> Due:
 def _flags(parser: ArgumentParser) -> None:
     parser.add_argument("--think", type=float, default=2.0, help="seconds that players think over an act, on average")
     parser.add_argument("--max-fail-ratio", type=float, default=0.01, help="the share of requests that may fail")
+    for flag, who in (("--metrics", "the server's metrics"), ("--redis", "its Redis")):
+        parser.add_argument(flag, default="", help=f"the URL of {who}, to tell CPU per act")
+
+
+@events.init.add_listener
+def _begin(environment: Environment, runner: Runner | None, **_: Any) -> None:
+    """Has CPU time measured from before the crowd comes until it stops, where somebody can be asked."""
+    options = environment.parsed_options
+    if isinstance(runner, WorkerRunner) or not (options.metrics or options.redis):
+        return
+    try:
+        cpu = Cpu(Meters(options.metrics, options.redis).read_now)
+    except (OSError, RedisError, ValueError) as error:
+        sys.exit(f"load: {error}")
+
+    def stop(**_: Any) -> None:
+        """Before those who are at a table leave it, or before all is told, whichever comes first."""
+        with suppress(OSError, RedisError, ValueError):  # the server is gone: nothing is told of it
+            cpu.stop()
+
+    def tell_of_it(**_: Any) -> None:
+        stop()
+        if told := cpu.told():
+            print(told)
+
+    environment.events.test_stopping.add_listener(stop)
+    environment.events.quitting.add_listener(tell_of_it)
 
 
 @events.quitting.add_listener
@@ -130,7 +161,8 @@ class Player(Guest):
                 return
 
     def on_stop(self) -> None:
-        """Leaves the table; the last one to leave ends the match."""
+        """Leaves the table; the last one to leave ends the match. All do at once, so that it is in no figure."""
+        self.rest.counted = False
         if self.token:
             play.leave(self.rest, self.table, self.token)
 

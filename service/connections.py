@@ -1,16 +1,19 @@
-"""The connections of an HTTP server: how long a client may keep one waiting, and how many there may be.
+"""The connections of an HTTP server: how long a client may keep one waiting, how many there may be, what is read.
 
     uvicorn.Config(app, http=http_of(Patience(receive_s=20, send_s=30, most=most_connections())))
 
 A connection is hung up on whose client sends nothing, or not all of a request's head, or takes nothing of what it is
 sent: what it has not taken is kept for it until then. Where there are as many connections as there may be, a newcomer
 takes the place of the one that has been without a request for longest; so those who hold connections for their own sake
-are in each other's way alone. How long a request's body may take is the application's affair.
+are in each other's way alone. What is no HTTP, or has too long a head, never gets to the application: it is refused
+here, and the connection ends. How long a request's body may be, and may take, is the application's affair.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from http import HTTPStatus
+from typing import Final, TypeAlias
 
 import structlog
 from uvicorn._types import ASGI3Application
@@ -18,7 +21,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from service import descriptors
 
-__all__ = ["Patience", "http_of", "most_connections"]
+__all__ = ["MOST_HEAD_BYTES", "Patience", "Refuse", "http_of", "most_connections", "refuse_plainly"]
+
+MOST_HEAD_BYTES: Final = 32 * 1024
+"""Of a request's line and headers together."""
+
+Refuse: TypeAlias = Callable[[HTTPStatus], bytes]
+"""Gives the whole answer to what cannot be read: 400, it is no HTTP, or 431, its head is too long."""
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -37,14 +46,19 @@ def most_connections() -> int:
     return descriptors.limit() // 2
 
 
-def http_of(patience: Patience) -> type[asyncio.Protocol]:
+def refuse_plainly(status: HTTPStatus) -> bytes:
+    """An answer that says no more than its status."""
+    return f"HTTP/1.1 {status} {status.phrase}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".encode()
+
+
+def http_of(patience: Patience, refuse: Refuse = refuse_plainly) -> type[asyncio.Protocol]:
     """Uvicorn's HTTP with so much patience; for one server."""
     waiting = _Waiting(patience.most)
 
     class Http(_Http):
         pass
 
-    Http.patience, Http.waiting = patience, waiting
+    Http.patience, Http.waiting, Http.refuse = patience, waiting, staticmethod(refuse)
     return Http
 
 
@@ -79,11 +93,16 @@ class _Waiting:
 class _Http(HttpToolsProtocol):
     patience: Patience
     waiting: _Waiting
+    refuse: Refuse
     answered: RequestResponseCycle | None = None
     """The request that is answered now. Of several that came at once uvicorn knows the last."""
     in_a_message = False
     nothing_sent: asyncio.TimerHandle | None = None
     nothing_taken: asyncio.TimerHandle | None = None
+    head_bytes = 0
+    """Of the head that comes, or came last."""
+    unread_bytes = 0
+    """Bytes that are part of nothing yet: of a header, say, that has no end so far."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -91,16 +110,35 @@ class _Http(HttpToolsProtocol):
             self._look()
 
     def data_received(self, data: bytes) -> None:
+        self.unread_bytes += len(data)
         super().data_received(data)
+        if self.unread_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
         self._look()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  uvicorn's own words
+        too_long = self.head_bytes > MOST_HEAD_BYTES
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE if too_long else HTTPStatus.BAD_REQUEST)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.in_a_message = True
+        self.in_a_message, self.head_bytes, self.unread_bytes = True, 0, 0
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + len(": \r\n"))
+        super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self.unread_bytes = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self.in_a_message = False
+        self.in_a_message, self.unread_bytes = False, 0
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -126,6 +164,17 @@ class _Http(HttpToolsProtocol):
         self.waiting.drop(self)
         self.nothing_sent = _never(self.nothing_sent)
         self.nothing_taken = _never(self.nothing_taken)
+
+    def _count(self, length: int) -> None:
+        """Counts a part of the head. What is raised here has the parser give up, and uvicorn send a 400."""
+        self.unread_bytes = 0
+        self.head_bytes += length
+        if self.head_bytes > MOST_HEAD_BYTES:
+            raise ValueError("the head of the request is too long")
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        self.transport.write(self.refuse(status))
+        self.transport.close()
 
     def _look(self) -> None:
         """Gives the client his time, while there is no request under way and uvicorn gives him none."""

@@ -11,7 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from service.connections import Patience, http_of, most_connections
+from service.connections import Patience, Refuse, http_of, most_connections, refuse_plainly
 
 __all__ = ["HttpServer", "listen", "reserve"]
 
@@ -62,13 +62,14 @@ class HttpServer:
         *,
         receive_s: float,
         send_s: float,
+        refuse: Refuse = refuse_plainly,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.port: Final[int] = listener.getsockname()[1]
         self._server = _Server(
             uvicorn.Config(
                 app,
-                http=http_of(Patience(receive_s, send_s, most_connections())),
+                http=http_of(Patience(receive_s, send_s, most_connections()), refuse),
                 lifespan="off",
                 ws="none",
                 log_config=None,

@@ -51,6 +51,7 @@ class Readiness:
     async def refresh(self) -> None:
         """Finds out now."""
         lost = await self._lost_shards()
+        metrics.shards_lost.set(len(lost))
         if len(lost) == SHARDS:
             await self._change(ready=False, why=lost[0])
         else:

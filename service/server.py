@@ -25,6 +25,7 @@ from service.api.grpc import Age, GrpcServer
 from service.api.handlers import build_calls
 from service.api.keys import ApiKeys, BadKeysError
 from service.api.rest import create_app
+from service.api.rest.unread import refuse_unread
 from service.census import keep_counting
 from service.clock import Clock
 from service.embedded import EmbeddedRedis
@@ -111,6 +112,7 @@ async def running(settings: Settings, *, shared: bool = False) -> AsyncIterator[
             calls,
             max_request_bytes=settings.max_request_bytes,
             trusted_proxies=settings.trusted_proxies,
+            receive_s=settings.receive_seconds,
             send_s=settings.send_seconds,
             connection_age=Age(settings.grpc_connection_age_seconds) if settings.grpc_connection_age_seconds else None,
             shared=shared,
@@ -173,6 +175,7 @@ def _rest(settings: Settings, calls: Calls, ready: Readiness, tls: Tls | None, *
         listener,
         receive_s=settings.receive_seconds,
         send_s=settings.send_seconds,
+        refuse=refuse_unread,
         tls=tls.context if tls else None,
     )
 
@@ -188,7 +191,7 @@ async def _end(task: asyncio.Task[Never]) -> None:
     """Cancels the task, and waits until it has ended. In Python 3.11 what it awaits may swallow the telling."""
     while not task.done():
         task.cancel()
-        await asyncio.wait([task], timeout=_POLL_SECONDS)
+        await asyncio.wait([task], timeout=_POLL_S)
 
 
 def _tls(settings: Settings) -> Tls | None:

@@ -33,12 +33,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="The Redis that keeps the games: redis://, rediss://, unix://, redis+sentinel://, "
             "rediss+sentinel://, redis+cluster:// or rediss+cluster://. "
-            f"Empty: the embedded server with --embedded, else {LOCAL_REDIS}.",
+            f"Empty: the embedded server with --embedded, otherwise {LOCAL_REDIS}.",
             extra={"secret": True},
         ),
     ] = ""
     embedded: Annotated[
-        bool, Meta(description="Whether to start a Redis-compatible server of its own. A Redis URL makes it needless.")
+        bool, Meta(description="Whether to start a Redis-compatible server of its own. Not needed with a Redis URL.")
     ] = False
     data_dir: Annotated[
         str, Meta(min_length=1, description="The folder where the embedded server keeps the games.")
@@ -48,17 +48,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     redis_timeout_seconds: Annotated[
         float,
-        Meta(
-            ge=0.05, le=60, description="The longest that a call of Redis, or connecting to it, may take, in seconds."
-        ),
+        Meta(ge=0.05, le=60, description="The longest that a whole call of Redis may take, in seconds."),
     ] = 2.0
     redis_replicas: Annotated[
         int,
         Meta(
             ge=0,
             le=16,
-            description="How many replicas must have a commit before it is answered; they are waited for during half "
-            "of the longest wait for Redis.",
+            description="How many replicas must have a commit before it is acknowledged. They are waited for half as "
+            "long as the longest wait for Redis.",
         ),
     ] = 0
     keep_open_seconds: Annotated[
@@ -68,8 +66,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=60, le=LONGEST, description="How long a match is kept after its last act, in seconds.")
     ] = 7 * 24 * 3600
     keep_over_seconds: Annotated[
-        int, Meta(ge=60, le=LONGEST, description="How long a match that is over is kept, in seconds.")
-    ] = 3 * 24 * 3600
+        int,
+        Meta(
+            ge=60, le=LONGEST, description="How long a match that is over is kept for replays and retries, in seconds."
+        ),
+    ] = 24 * 3600
     history_length: Annotated[
         int,
         Meta(ge=1, le=1_000_000, description="How many of a table's versions are kept for watchers to resume from."),
@@ -80,7 +81,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=256,
-            description="How many processes serve on the same ports, on Linux: one a core. One that ends is replaced.",
+            description="Processes that serve on the same ports (Linux only): one per core. One that ends is replaced.",
         ),
     ] = 1
     worker_silence_seconds: Annotated[
@@ -99,8 +100,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=86_400,
-            description="How old a connection of gRPC gets, in seconds, a tenth more or less: then its client makes "
-            "another, which may lead to another server. 0: as old as it likes.",
+            description="The age, give or take a tenth, at which a gRPC connection is closed, in seconds. Its client "
+            "then opens another, which may lead to another server. 0: never.",
         ),
     ] = 600.0
     rest_host: Annotated[str, Meta(min_length=1, description="The address that REST and the docs listen on.")] = (
@@ -115,14 +116,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_port: Annotated[int, Meta(ge=0, le=65535, description="The port of the metrics. 0: any free one.")] = 9090
     tls_certificate: Annotated[
         str,
-        Meta(description="The PEM file of the certificate, with its chain, of gRPC and REST. Empty: they use no TLS."),
+        Meta(description="The PEM file of the certificate of gRPC and REST, with its chain. Empty: no TLS."),
     ] = ""
     tls_key: Annotated[str, Meta(description="The PEM file of the certificate's key, not encrypted.")] = ""
     tls_client_ca: Annotated[
         str,
         Meta(
-            description="The PEM file of the authorities of which clients must have a certificate (mutual TLS). "
-            "Empty: clients need none."
+            description="The PEM file of CA certificates; a client's certificate must be signed by one of them (mutual "
+            "TLS). Empty: clients need no certificate."
         ),
     ] = ""
     cors_origins: Annotated[
@@ -130,7 +131,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="The origins of the web pages that may call REST, separated by commas. *: any."),
     ] = ("*",)
     max_request_bytes: Annotated[
-        int, Meta(ge=1024, le=16_777_216, description="The largest request that is read, in bytes.")
+        int, Meta(ge=1024, le=16_777_216, description="The largest request that is accepted, in bytes.")
     ] = 65_536
 
     trusted_proxies: Annotated[
@@ -139,72 +140,79 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             ge=0,
             le=16,
             description="How many proxies in front of the server add the address of their client to X-Forwarded-For. "
-            "0: the header counts for nothing.",
+            "0: the header is ignored.",
         ),
     ] = 0
     api_keys: Annotated[
         str,
         Meta(
-            description="The API keys of those who may create tables: NAME:KEY, separated by commas; a name may have "
-            "several. Empty, and no file either: anybody may.",
+            description="The API keys of those who may create tables: NAME:KEY, separated by commas. A name may have "
+            "several. Without keys here or in the file, anybody may create tables.",
             extra={"secret": True},
         ),
     ] = ""
     api_keys_file: Annotated[
-        str, Meta(description="The file of further API keys, one to a line. Lines that begin with # are remarks.")
+        str, Meta(description="A file of further API keys, one per line. Lines that begin with # are comments.")
     ] = ""
     limit_calls_per_second: Annotated[
-        float, Meta(ge=0, le=1e6, description="How many calls a second a caller may make for long. 0: no limit.")
+        float, Meta(ge=0, le=1e6, description="Sustained calls per second allowed per caller. 0: no limit.")
     ] = 100.0
     limit_acts_per_second: Annotated[
-        float, Meta(ge=0, le=1e6, description="How many acts a second a table takes for long. 0: no limit.")
+        float, Meta(ge=0, le=1e6, description="Sustained acts per second allowed per table. 0: no limit.")
     ] = 50.0
     limit_burst_seconds: Annotated[
         float,
-        Meta(ge=1, le=3600, description="How many seconds' worth of calls, and of acts, may come at once."),
+        Meta(ge=1, le=3600, description="How many seconds' worth of calls, and of acts, may come in one burst."),
     ] = 20.0
     limit_tables_per_minute: Annotated[
-        float, Meta(ge=0, le=1e6, description="How many tables a minute a caller may create. 0: no limit.")
+        float, Meta(ge=0, le=1e6, description="Tables per minute that a caller may create. 0: no limit.")
     ] = 60.0
     limit_failures_per_minute: Annotated[
         float,
         Meta(
             ge=0,
             le=1e6,
-            description="How many wrong API keys a minute an address may send, before only those that are known to be "
-            "right are looked at, and how many wrong codes, before none is. 0: no limit.",
+            description="Wrong API keys per minute that an address may send before only keys known to be right are "
+            "checked, and wrong codes before none is. 0: no limit.",
         ),
     ] = 60.0
     limit_streams_per_caller: Annotated[
         int,
-        Meta(ge=0, le=1_000_000, description="How many streams a caller may have open at once. 0: no limit."),
+        Meta(ge=0, le=1_000_000, description="Streams that a caller may have open at once. 0: no limit."),
     ] = 1000
     limit_watchers_per_table: Annotated[
         int,
-        Meta(ge=0, le=1_000_000, description="How many may watch a table without a seat at once. 0: no limit."),
+        Meta(ge=0, le=1_000_000, description="Spectators who may watch a table at once. 0: no limit."),
     ] = 10_000
 
     clock_seconds: Annotated[
         float,
-        Meta(ge=0.01, le=1, description="How often the server looks for turns whose time is up, in seconds."),
+        Meta(
+            ge=0.01, le=1, description="The interval at which the server looks for turns whose time is up, in seconds."
+        ),
     ] = 0.25
     bot_think_ms: Annotated[
         int,
-        Meta(ge=0, le=60_000, description="How long a bot thinks on average over a draw, and over its play, in ms."),
+        Meta(
+            ge=0,
+            le=60_000,
+            description="How long a bot thinks on average over a draw, and again over the rest of its turn, in ms.",
+        ),
     ] = 1000
 
     watcher_queue: Annotated[
-        int, Meta(ge=1, le=100_000, description="How many versions a watcher may lag behind before it is sent away.")
+        int,
+        Meta(ge=1, le=100_000, description="How many versions a watcher may lag behind before its stream is ended."),
     ] = 256
     heartbeat_seconds: Annotated[
-        float, Meta(ge=0.1, le=3600, description="The silence after which a watcher gets a sign of life, in seconds.")
+        float, Meta(ge=0.1, le=3600, description="The silence after which a watcher is sent a heartbeat, in seconds.")
     ] = 15.0
     send_seconds: Annotated[
         float,
         Meta(
             ge=0.1,
             le=3600,
-            description="How long a client may take nothing of what it is sent before it is hung up on, in seconds.",
+            description="How long a client may read nothing of what it is sent before it is disconnected, in seconds.",
         ),
     ] = 30.0
     receive_seconds: Annotated[
@@ -212,17 +220,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0.1,
             le=3600,
-            description="How long a client of REST may take over the head of a request, and again over its body, in "
-            "seconds.",
+            description="How long a client may take to send the message of a call, or over REST the head of a request "
+            "and again its body, in seconds.",
         ),
     ] = 20.0
     grace_seconds: Annotated[
-        float, Meta(ge=0, le=600, description="How long calls may go on after the signal to stop, in seconds.")
+        float, Meta(ge=0, le=600, description="How long calls may still run after the signal to stop, in seconds.")
     ] = 10.0
 
     log_format: Annotated[
         Literal["auto", "console", "json"],
-        Meta(description="How log lines are written. auto: console on a terminal, else json."),
+        Meta(description="The format of log lines. auto: console on a terminal, otherwise json."),
     ] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="The lowest level of the lines that are logged.")
@@ -230,8 +238,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     traces_endpoint: Annotated[
         str,
         Meta(
-            description="Where traces are sent, by OTLP over HTTP, as in http://collector:4318/v1/traces. It takes "
-            "rummyd[otel]. Empty: there are none."
+            description="Where traces are sent, by OTLP over HTTP, as in http://collector:4318/v1/traces. Needs "
+            "rummyd[otel]. Empty: no traces."
         ),
     ] = ""
     traces_share: Annotated[
@@ -240,8 +248,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     traces_trust_parents: Annotated[
         bool,
         Meta(
-            description="Whether a caller who has a trace (traceparent) decides what is traced, and his trace goes on. "
-            "Not for a server that the public calls."
+            description="Whether a call with a traceparent goes on in the caller's trace, and the caller decides "
+            "whether it is traced. Not for a server that the public calls."
         ),
     ] = False
     instance: Annotated[

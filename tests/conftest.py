@@ -16,7 +16,7 @@ from tests.clauses import Clauses
 hypothesis.settings.register_profile("steady", hypothesis.settings.default, deadline=None)
 hypothesis.settings.load_profile("steady")
 
-NOT_TO_BE_HAD = "not to be had here: "
+NOT_AVAILABLE = "not available here: "
 ON_EVERY_SERVER = ("store", "on every server")
 Lacking = Callable[[str], NoReturn]
 
@@ -76,7 +76,7 @@ def lacking() -> Lacking:
     """Leaves out the test that cannot run here for want of something, and has the run say so at its end."""
 
     def leave_out(what: str) -> NoReturn:
-        pytest.skip(NOT_TO_BE_HAD + what)
+        pytest.skip(NOT_AVAILABLE + what)
 
     return leave_out
 
@@ -99,12 +99,12 @@ class Lacks:
         if ON_EVERY_SERVER in map(tuple, report.user_properties):
             self._lacked |= dict.fromkeys(servers.missing().values())
         if report.skipped and isinstance(report.longrepr, tuple):
-            _, found, what = report.longrepr[2].partition(NOT_TO_BE_HAD)
+            _, found, what = report.longrepr[2].partition(NOT_AVAILABLE)
             self._lacked |= {what: None} if found else {}
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Nothing is left out silently: say what this run could not be held against."""
         if self._lacked:
-            terminalreporter.section(f"{len(self._lacked)} not to be had here", yellow=True)
+            terminalreporter.section(f"{len(self._lacked)} not available here", yellow=True)
             for line in self._lacked:
                 terminalreporter.line(line, yellow=True)

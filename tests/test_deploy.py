@@ -82,7 +82,7 @@ def test_what_is_lacking_is_told_and_does_not_fail(
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(deploy, "checks", lambda: [("rules", deploy.rules)])
     assert deploy.main() == 0
-    assert "rules: in part\n1 not to be had here:\n  rules: no promtool on PATH" in capsys.readouterr().out
+    assert "rules: in part\n1 not available here:\n  rules: no promtool on PATH" in capsys.readouterr().out
 
     def found() -> deploy.Lacking:
         raise deploy.CheckFailed("what it says")

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+LONGEST_LINE = 120
 OF_TESTS = {"RUMMYD_TEST_REDIS_URL"}
 """Variables that the server does not read."""
 
@@ -39,6 +40,20 @@ def section(title: str) -> str:
     found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", OPERATIONS, re.MULTILINE | re.DOTALL)
     assert found
     return found[1]
+
+
+def prose(page: Path) -> Iterator[str]:
+    """The lines of a page that are neither fenced code, nor a table, nor written by a tool."""
+    text = re.sub(
+        r"^```.*?^```$|^<!-- ([\w ]+): .*?^<!-- /\1 -->$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL
+    )
+    return (line for line in text.splitlines() if not line.lstrip().startswith("|"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_prose_is_wrapped(name: str) -> None:
+    """No line of prose has more than 120 characters."""
+    assert [line for line in prose(ROOT / name) if len(line) > LONGEST_LINE] == []
 
 
 def test_no_file_holds_an_unfinished_merge() -> None:

@@ -69,37 +69,42 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "Calls that failed by our fault",
             "percentunit",
-            "Of calls other than streams; one of a thousand is allowed.",
+            "The share of calls, streams left out, that failed. One in a thousand is allowed.",
             {"failed": f"{_rate(_CALLS, where=_FAULTS)} / {_rate(_CALLS, where=_UNARY)}"},
         ),
         Panel(
             "Time to answer",
             "s",
-            "Of calls other than streams, what they waited for left out.",
+            "Streams, and the time that a call waited for news, are left out.",
             _quantiles("rummyd_call_duration_seconds", "front"),
         ),
-        Panel("Codes", "reqps", "What calls ended with.", {"{{code}} {{reason}}": _rate(_CALLS, "code, reason")}),
+        Panel(
+            "Codes",
+            "reqps",
+            "Calls by the code that they ended with, and the reason of an error.",
+            {"{{code}} {{reason}}": _rate(_CALLS, "code, reason")},
+        ),
     ),
     "Promises": (
         Panel(
             "Budget left",
             "percentunit",
-            "Of the failures, and the slow calls, that 30 days may have; of what Prometheus keeps of them.",
+            "What is left of the failures and slow calls allowed in 30 days, as far back as Prometheus has data.",
             {
                 f"failed {_WHOSE}": _left("failed", 0.001),
                 f"slow {_WHOSE}": _left("slow", 0.01),
             },
         ),
         Panel(
-            "Failures, how fast",
+            "Burn rate of failures",
             "none",
-            "1 uses the budget up in 30 days; 14.4 over an hour, or 6 over six, wakes somebody.",
+            "At 1 the budget lasts 30 days. 14.4 over one hour, or 6 over six hours, pages somebody.",
             _burnt("failed", 0.001),
         ),
         Panel(
-            "Slow calls, how fast",
+            "Burn rate of slow calls",
             "none",
-            "1 uses the budget up in 30 days; 14.4 over an hour, or 6 over six, wakes somebody.",
+            "At 1 the budget lasts 30 days. 14.4 over one hour, or 6 over six hours, pages somebody.",
             _burnt("slow", 0.01),
         ),
     ),
@@ -107,14 +112,14 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "Acts accepted",
             "ops",
-            "By game.",
+            "By preset.",
             {"{{preset}}": _rate("rummyd_acts_total", "preset", 'outcome="accepted"')},
             stacked=True,
         ),
         Panel(
-            "Refused, and repeated",
+            "Refused and repeated",
             "ops",
-            "Acts by reason, retries of acts that were made, and calls of any kind by the limit that they ran into.",
+            "Refused acts by reason, retries of accepted acts, and calls of any kind by the limit that they met.",
             {
                 "{{outcome}}": _rate("rummyd_acts_total", "outcome", 'outcome!="accepted"'),
                 "limit: {{limit}}": _rate("rummyd_limited_total", "limit"),
@@ -123,11 +128,11 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "Tables",
             "short",
-            "By state, as every server sees them.",
+            "By state. Every server counts all tables.",
             {"{{state}}": _gauge("rummyd_tables", "state", "max")},
         ),
         Panel(
-            "Bots and the slow",
+            "Bots and timeouts",
             "ops",
             "Moves of bots, and turns whose player ran out of time.",
             {"bots": _rate("rummyd_bot_moves_total"), "timeouts": _rate("rummyd_timeouts_total")},
@@ -147,21 +152,21 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "From commit to watcher",
             "s",
-            "How old an event is when it is handed over.",
+            "How old an event is when it is handed to a watcher.",
             _quantiles("rummyd_delivery_delay_seconds"),
         ),
     ),
-    "What falls due": (
+    "Due work": (
         Panel(
             "Lag",
             "s",
-            "How late what was due was done, and how long the oldest waits that nobody does.",
+            "How late work was done; undone: the age of the oldest work that no server has taken.",
             _quantiles("rummyd_due_lag_seconds") | {"undone": f"max(rummyd_overdue_seconds{{{_SERVERS}}})"},
         ),
         Panel(
             "Done",
             "ops",
-            "Bots' moves and timeouts.",
+            "Bots' moves and timeouts, and failures that are tried again.",
             {"done": _rate("rummyd_ticks_total"), "to be tried again": _rate("rummyd_tick_failures_total")},
         ),
     ),
@@ -182,12 +187,20 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "Conflicts",
             "ops",
-            "Commits that found another first.",
+            "Commits refused because another call had changed the table meanwhile.",
             {"conflicts": _rate("rummyd_commit_conflicts_total")},
         ),
     ),
     "Servers": (
-        Panel("Ready", "short", "1: takes calls.", {"{{instance}}": _gauge("rummyd_ready", "instance", "min")}),
+        Panel(
+            "Ready", "short", "1: the server takes calls.", {"{{instance}}": _gauge("rummyd_ready", "instance", "min")}
+        ),
+        Panel(
+            "Shards lost",
+            "short",
+            "Shards of the store that take no commit, as each server sees them.",
+            {"{{instance}}": _gauge("rummyd_shards_lost", "instance", "max")},
+        ),
         Panel(
             "Releases",
             "short",
@@ -196,9 +209,9 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             stacked=True,
         ),
         Panel(
-            "Began anew",
+            "Restarts",
             "short",
-            "Servers, and workers that were replaced, in an hour.",
+            "Starts of servers, and workers that were replaced, within an hour.",
             {
                 "{{instance}}": f"max by (instance) (changes(process_start_time_seconds{{{_SERVERS}}}[1h]))",
                 "workers of {{instance}}": (
@@ -209,10 +222,10 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
     ),
     "Processes": (
         Panel("CPU", "percentunit", "1: one core.", {"{{instance}}": _rate("process_cpu_seconds_total", "instance")}),
-        Panel("Memory", "bytes", "Resident.", {"{{instance}}": _gauge("process_resident_memory_bytes", "instance")}),
         Panel(
-            "Event loop", "s", "How late it is when it should go on.", _quantiles("rummyd_loop_lag_seconds", "instance")
+            "Memory", "bytes", "Resident memory.", {"{{instance}}": _gauge("process_resident_memory_bytes", "instance")}
         ),
+        Panel("Event loop", "s", "How late it wakes.", _quantiles("rummyd_loop_lag_seconds", "instance")),
     ),
 }
 

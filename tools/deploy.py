@@ -51,7 +51,7 @@ def main() -> int:
             print(f"{name}: {'in part' if missed else 'ok'}")
             lacking += [f"{name}: {line}" for line in missed]
     if lacking:
-        print(f"{len(lacking)} not to be had here:", *lacking, sep="\n  ")
+        print(f"{len(lacking)} not available here:", *lacking, sep="\n  ")
     return 1 if failed else 0
 
 

@@ -22,16 +22,16 @@ class Table(NamedTuple):
 
 
 HEAD = (
-    "game", "seats", "matches", "how deals end", "void", "rounds a deal", "actions a deal", "deals a match",
+    "game", "seats", "matches", "how deals end", "void", "rounds per deal", "actions per deal", "deals per match",
     "first player wins", "seats win",
 )  # fmt: skip
 BY_SEAT = 7
 """The first of the columns that make sense for one number of seats, and whole matches, alone."""
 TITLES = {
-    "anything": "Any legal action, each as likely; one deal",
+    "anything": "Any legal action, all equally likely; one deal",
     "sensible": "Sensible players, to the match's natural end",
-    "top only": "Whoever takes the top of the pile wherever it may be had; one deal",
-    "never lays": "Whoever never lays a card on the table; one deal",
+    "top only": "Players who take the top of the pile whenever they may; one deal",
+    "never lays": "Players who never lay a card on the table; one deal",
 }
 
 
@@ -56,7 +56,7 @@ def counts() -> Table:
 
 def contests(outcomes: Mapping[Contest, Outcome], rival: str) -> Table:
     """How a bot fares against rivals of that kind. Of the CPU time, the mean and the greatest of a choice."""
-    head = ("game", "seats", "deals", "of them scored", "the bot wins", "outdoes a seat in", "CPU time a choice")
+    head = ("game", "seats", "deals", "of them scored", "the bot wins", "outdoes a seat in", "CPU time per choice")
     rows = [
         (
             contest.preset,

@@ -11,8 +11,9 @@ from typing import Final
 
 from bench.load.report import figures
 from bench.load.run import Outcome, Plan
+from service.store.keys import SHARDS
 
-__all__ = ["PAGE", "PLANS", "TooBusyError", "write"]
+__all__ = ["KEPT_S", "PAGE", "PLANS", "TooBusyError", "masters", "write"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "operations.md"
 _PLACE: Final = re.compile(r"(?<=<!-- capacity: written by `make capacity` -->\n).*?(?=<!-- /capacity -->)", re.DOTALL)
@@ -27,18 +28,25 @@ _OF_PLAYERS: Final = (
     "server, idle",
     "server",
     "server, memory",
-    "server, a connection",
-    "server, a table",
-    "server, a stream",
+    "server, per connection",
+    "server, per table",
+    "server, per stream",
     "event loop late",
     "commit to hand-over",
     "Redis, idle",
+    "Redis, looks",
     "Redis",
     "Redis, commands",
     "Redis, network",
-    "Redis, a table",
+    "Redis, per table",
 )
-_OF_AN_ACT: Final = ("server, an act", "an act, in null calls", "Redis, an act", "Redis, commands", "Redis, a table")
+_OF_AN_ACT: Final = (
+    "server, per act",
+    "one act, in null calls",
+    "Redis, per act",
+    "Redis, commands",
+    "Redis, per table",
+)
 """The figures that are told of each."""
 
 _KEPT: Final = 0.95
@@ -46,6 +54,8 @@ _KEPT: Final = 0.95
 _TIMES: Final = 100
 _FULL: Final = 0.7
 """How busy a core may be that still has room for a bad minute."""
+KEPT_S: Final = 3600
+"""How long tables that are over are kept where there are so many (`RUMMYD_KEEP_OVER_SECONDS`)."""
 
 
 class TooBusyError(Exception):
@@ -82,11 +92,13 @@ def _lines(alone: Outcome, watched: Outcome, *players: Outcome) -> Iterator[str]
     ):
         yield _row(f"{name}: median, 99 %", *(_ms(*latency.ms((50, 99))) for latency in latencies))
     yield from _scaled(players)
-    yield from ("", "| an act | nobody watches | a stream a seat |", "|---|---|---|")
+    yield from ("", "| per act | nobody watches | one stream per seat |", "|---|---|---|")
     both = [figures(outcome) for outcome in (alone, watched)]
     for name in _OF_AN_ACT:
         yield _row(name, *(_told(*of_one[name]) for of_one in both))
-    yield _row("acts a second that a core can serve", *(f"{1e6 / of_one['server, an act'][0]:,.0f}" for of_one in both))
+    yield _row(
+        "acts a second that a core can serve", *(f"{1e6 / of_one['server, per act'][0]:,.0f}" for of_one in both)
+    )
 
 
 def _scaled(players: Sequence[Outcome]) -> Iterator[str]:
@@ -95,7 +107,7 @@ def _scaled(players: Sequence[Outcome]) -> Iterator[str]:
     seats = players[0].plan.tables * players[0].plan.seats
     yield from (
         "",
-        f"| {_TIMES * seats:,} such players, reckoned from these | over gRPC | over REST |",
+        f"| {_TIMES * seats:,} such players, calculated from these | over gRPC | over REST |",
         "|---|---|---|",
     )
     for name in columns[0]:
@@ -105,15 +117,26 @@ def _scaled(players: Sequence[Outcome]) -> Iterator[str]:
 def _taken(players: Outcome) -> dict[str, str]:
     found = {name: value for name, (value, _) in figures(players).items()}
     workers = math.ceil(_TIMES * found["server"] / 100 / _FULL)
-    masters = math.ceil(_TIMES * found["Redis"] / 100 / _FULL)
+    looks = found["Redis, idle"] / 100
+    cores = _TIMES * (found["Redis"] / 100 - looks) + workers * looks
+    under_way = _TIMES * players.plan.tables * players.table_bytes
+    over = _TIMES * found["acts"] * KEPT_S * players.table_bytes / players.versions
     few = players.server_bytes.few
     memory = workers * few + _TIMES * (players.server_bytes.streams - few)
     return {
         f"workers, each {100 * _FULL:.0f} % of a core busy": str(workers),
         "memory of all workers": f"{memory / 2**30:.1f} GiB",
-        f"Redis masters, each {100 * _FULL:.0f} % of a core busy": str(masters),
-        "memory for their tables": f"{_TIMES * players.plan.tables * players.table_bytes / 2**30:.1f} GiB",
+        "Redis, all masters together": f"{cores:.1f} cores",
+        f"Redis masters, each {100 * _FULL:.0f} % of a core busy": masters(cores),
+        "memory of Redis, for tables under way": f"{under_way / 2**30:.1f} GiB",
+        "memory of Redis, for tables that were over within the hour": f"{over / 2**30:.1f} GiB",
     }
+
+
+def masters(cores: float) -> str:
+    """How many masters share so much work of Redis, as they share whole shards."""
+    each = int(_FULL // (cores / SHARDS))
+    return str(math.ceil(SHARDS / each)) if each else f"more than {SHARDS}"
 
 
 def _row(*cells: str) -> str:

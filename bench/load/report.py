@@ -56,25 +56,26 @@ def _figures(outcome: Outcome) -> Iterator[tuple[str, tuple[float, str]]]:
     act, null = used.server_s / acts, outcome.null.server_s / max(1, tally.nulls)
     yield "acts", (tally.acts / used.wall_s, "a second")
     yield "tables created", (tally.tables, "")
-    yield "messages by streams", (tally.delivered / acts, "an act")
+    yield "messages by streams", (tally.delivered / acts, "per act")
     yield "driver", (100 * used.driver_s / used.wall_s, "% of a core")
     if used.server_s:
         yield "server, idle", (100 * outcome.idle.server_s / outcome.idle.wall_s, "% of a core")
         yield "server", (100 * used.server_s / used.wall_s, "% of a core")
-        yield "server, an act", (1e6 * act, "µs of CPU")
-        yield "server, a null call", (1e6 * null, "µs of CPU")
-        yield "an act, in null calls", (act / null if null else 0.0, "")
+        yield "server, per act", (1e6 * act, "µs of CPU")
+        yield "server, per null call", (1e6 * null, "µs of CPU")
+        yield "one act, in null calls", (act / null if null else 0.0, "")
         yield "event loop late", (1e3 * used.lag_s / max(1.0, used.looks), "ms on average")
         yield "commit to hand-over", (1e3 * used.delay_s / max(1.0, used.delivered), "ms on average")
         yield from _memory(outcome)
     if used.redis_s:
-        yield "Redis, idle", (outcome.idle.redis_commands / outcome.idle.wall_s, "commands a second")
+        yield "Redis, idle", (100 * outcome.idle.redis_s / outcome.idle.wall_s, "% of a core")
+        yield "Redis, looks", (outcome.idle.redis_commands / outcome.idle.wall_s, "commands a second")
         yield "Redis", (100 * used.redis_s / used.wall_s, "% of a core")
-        yield "Redis, an act", (1e6 * used.redis_s / acts, "µs of CPU")
-        yield "Redis, scripts", (used.redis_scripts / acts, "an act")
-        yield "Redis, commands", (used.redis_commands / acts, "an act, those in scripts among them")
-        yield "Redis, network", (used.redis_bytes / acts / 2**10, "KiB an act, both ways")
-        yield "Redis, a table", (outcome.table_bytes / 2**10, f"KiB after {outcome.versions:.0f} versions")
+        yield "Redis, per act", (1e6 * used.redis_s / acts, "µs of CPU")
+        yield "Redis, scripts", (used.redis_scripts / acts, "per act")
+        yield "Redis, commands", (used.redis_commands / acts, "per act, including those in scripts")
+        yield "Redis, network", (used.redis_bytes / acts / 2**10, "KiB per act, both ways")
+        yield "Redis, per table", (outcome.table_bytes / 2**10, f"KiB after {outcome.versions:.0f} versions")
 
 
 def _memory(outcome: Outcome) -> Iterator[tuple[str, tuple[float, str]]]:
@@ -82,10 +83,10 @@ def _memory(outcome: Outcome) -> Iterator[tuple[str, tuple[float, str]]]:
     yield "server, memory", (memory.streams / 2**20, "MiB")
     if tables >= _ENOUGH:
         if not outcome.plan.connections:
-            yield "server, a connection", ((memory.connections - memory.few) / seats / 2**10, "KiB")
-        yield "server, a table", ((memory.tables - memory.connections) / tables / 2**10, "KiB")
+            yield "server, per connection", ((memory.connections - memory.few) / seats / 2**10, "KiB")
+        yield "server, per table", ((memory.tables - memory.connections) / tables / 2**10, "KiB")
         if outcome.plan.streams:
-            yield "server, a stream", ((memory.streams - memory.tables) / seats / 2**10, "KiB")
+            yield "server, per stream", ((memory.streams - memory.tables) / seats / 2**10, "KiB")
 
 
 def _latencies(outcome: Outcome) -> dict[str, tuple[int, list[float]]]:
@@ -97,7 +98,7 @@ def _latencies(outcome: Outcome) -> dict[str, tuple[int, list[float]]]:
 
 def _title(plan: Plan) -> str:
     pace = f"{plan.rate:g} acts a second" if plan.rate else "each as soon as it may"
-    streams = "a stream a seat" if plan.streams else "no streams"
+    streams = "a stream per seat" if plan.streams else "no streams"
     return f"{plan.tables} tables of {plan.seats}, {plan.preset}, {plan.front}, {streams}; {pace}, {plan.seconds:g} s"
 
 

@@ -26,7 +26,7 @@ __all__ = ["Filling", "Outcome", "Plan", "measure"]
 
 _WARM_S: Final = 1.0
 _MOST_WARM: Final = 5_000
-_IDLE_S: Final = 2.0
+_IDLE_S: Final = 5.0
 _FEW: Final = 8
 _AT_ONCE: Final = 32
 _SAMPLE: Final = 50

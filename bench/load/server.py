@@ -10,7 +10,7 @@ from typing import Final
 from clients.demo.rummyd import rummyd
 from service.embedded import EmbeddedRedis
 
-__all__ = ["Server", "Where", "serving"]
+__all__ = ["ONE_OF_MANY", "Server", "Where", "serving"]
 
 _NO_LIMITS: Final = tuple(
     word
@@ -25,6 +25,8 @@ _NO_LIMITS: Final = tuple(
     for word in (f"--limit-{limit}", "0")
 )
 """A driver is a crowd from one address: limits on a caller are none for it."""
+ONE_OF_MANY: Final = ("--clock-seconds", "1")
+"""As where many servers look for what is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,6 @@ async def serving(where: Where) -> AsyncIterator[Server]:
         return
     with tempfile.TemporaryDirectory(prefix="rummyd-load-") as folder, EmbeddedRedis(Path(folder)) as store:
         url = where.redis or store.url
-        flags = ("--redis-url", url, "--workers", str(where.workers), "--log-level", "warning", *_NO_LIMITS)
-        async with rummyd(*flags) as server:
+        flags = ("--redis-url", url, "--workers", str(where.workers), "--log-level", "warning")
+        async with rummyd(*flags, *_NO_LIMITS, *ONE_OF_MANY) as server:
             yield Server(server.grpc, server.rest, server.metrics, url)

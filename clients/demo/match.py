@@ -4,10 +4,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import partial
 from signal import SIGKILL, Signals
 from typing import Final
-from uuid import uuid4
 
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.event_pb2 import EventBatch
@@ -22,7 +20,7 @@ from clients.demo.screen import Screen
 from clients.demo.watcher import Watcher
 from clients.over_grpc import GrpcApi
 from clients.over_rest import RestApi
-from clients.retry import retried
+from clients.retry import Retrying
 
 __all__ = ["Match", "Options", "play_match"]
 
@@ -102,7 +100,7 @@ class Match:
             at_work += [tasks.create_task(player.play()) for player in players]
             await asyncio.wait(at_work)
             views = [await player.view() for player in players]
-            final = await retried(partial(self._by_rest.get_game, pb.GetGameRequest(name=name)))
+            final = await Retrying(self._by_rest).get_game(pb.GetGameRequest(name=name))
             if keeper:
                 keeper.cancel()
         return Played(self._created, watchers, [player.added for player in players], views, final)
@@ -148,4 +146,4 @@ def _report(played: Played, screen: Screen, further: list[tuple[str, list[str]]]
 async def _create(api: Api, options: Options) -> Game:
     rules = RuleSet(preset=options.game, deals=options.deals or None)
     table = Game(display_name="Demo", rule_set=rules, seat_count=options.seats)
-    return await retried(partial(api.create_game, pb.CreateGameRequest(game=table, request_id=str(uuid4()))))
+    return await Retrying(api).create_game(pb.CreateGameRequest(game=table))

@@ -4,8 +4,6 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from functools import partial
-from uuid import uuid4
 
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.action_pb2 import Action
@@ -15,7 +13,7 @@ from rummy.v1.view_pb2 import View
 
 from clients.api import Api, CallError
 from clients.demo.policy import choose
-from clients.retry import followed, retried
+from clients.retry import Retrying, followed
 
 __all__ = ["Player", "join"]
 
@@ -23,8 +21,7 @@ __all__ = ["Player", "join"]
 async def join(api: Api, game: str, name: str, pace_s: float = 0.0) -> "Player":
     """Sits down at a table, and gives the player. What he adds to the shuffle nobody else can have known."""
     added = secrets.token_urlsafe(12)
-    request = pb.JoinGameRequest(name=game, display_name=name, entropy=added, request_id=str(uuid4()))
-    joined = await retried(partial(api.join_game, request))
+    joined = await Retrying(api).join_game(pb.JoinGameRequest(name=game, display_name=name, entropy=added))
     return Player(api, game, joined.seat, joined.token, added=added, pace_s=pace_s)
 
 
@@ -32,7 +29,7 @@ class Player:
     """One seat. `added`: what it added to the shuffle. `pace_s`: seconds before each action, for those who look on."""
 
     def __init__(self, api: Api, game: str, seat: int, token: str, *, added: str, pace_s: float) -> None:
-        self._api, self._game, self._token, self._pace_s = api, game, token, pace_s
+        self._api, self._game, self._token, self._pace_s = Retrying(api), game, token, pace_s
         self.seat, self.added = seat, added
 
     async def play(self) -> None:
@@ -44,8 +41,7 @@ class Player:
 
     async def view(self) -> View:
         """What the seat sees now. It has options if, and only if, the seat is to move."""
-        request = pb.GetGameRequest(name=self._game)
-        return (await retried(partial(self._api.get_game, request, self._token))).view
+        return (await self._api.get_game(pb.GetGameRequest(name=self._game), self._token)).view
 
     def _is_called(self, item: Game | EventBatch) -> bool:
         """Whether what has happened makes it the seat's turn."""
@@ -63,11 +59,9 @@ class Player:
         while view.HasField("options"):
             await asyncio.sleep(self._pace_s)
             action = await choose(view, self._legal)
-            request = pb.ActRequest(
-                name=self._game, actions=[action], request_id=str(uuid4()), expected_version=view.version
-            )
+            request = pb.ActRequest(name=self._game, actions=[action], expected_version=view.version)
             try:
-                view = (await retried(partial(self._api.act, request, self._token))).view
+                view = (await self._api.act(request, self._token)).view
             except CallError as error:
                 if error.reason != "VERSION_MISMATCH":
                     raise
@@ -77,7 +71,7 @@ class Player:
         """Every action that is legal now, page by page."""
         request = pb.ListLegalActionsRequest(name=self._game)
         while True:
-            page = await retried(partial(self._api.list_legal_actions, request, self._token))
+            page = await self._api.list_legal_actions(request, self._token)
             for action in page.actions:
                 yield action
             if not page.next_page_token:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from engine.actions import MeldKind
 from engine.cards import JOKER
+from engine.lays import may_lay_off
 from engine.melds import card_at, highest, set_limit, suit_of_run
-from engine.rules import LayOffs, RuleSet
+from engine.rules import RuleSet
 from engine.state import Meld
 
 __all__ = ["LONGEST_RUN", "Core", "Held", "OpenMeld", "cores_of", "held_of", "open_melds", "triples"]
@@ -81,12 +82,10 @@ def held_of(rules: RuleSet, hand: bytes) -> Held:
 
 def open_melds(rules: RuleSet, table: Sequence[Meld], seat: int) -> list[OpenMeld]:
     """The melds on the table that the seat may lay off on and that are not full (B6, F11)."""
-    if rules.lay_off is LayOffs.NONE:
-        return []
     found = []
     for index, meld in enumerate(table):
         room = (set_limit(rules) if meld.kind is MeldKind.SET else LONGEST_RUN) - len(meld.cards)
-        if room > 0 and (rules.lay_off is LayOffs.ANY or meld.founder == seat):
+        if room > 0 and may_lay_off(rules, seat, meld):
             found.append(OpenMeld(index, meld, room))
     return found
 

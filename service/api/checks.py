@@ -40,7 +40,7 @@ WORDS: Final = MappingProxyType(
         "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$": "must be a random "
         "UUID (version 4), as in 3f2c8a1e-5b7d-4c9f-8e21-9a6b0d4c7f13",
         "^[ -~]{0,64}$": "must be at most 64 printable characters of ASCII",
-        "^([0-9a-f]{16})?$": "must be a mark as it was told, 16 hex digits, or empty",
+        "^([0-9a-f]{16})?$": "must be a mark as the server gave it, 16 hex digits, or empty",
         "^([A2-9TJQK][CDHS]|JK)$": "must be a card: rank and suit, as in TD or AS, or JK for a joker",
         "^[A2-9TJQK][CDHS]$": "must be a card that is no joker: rank and suit, as in TD or AS",
     }

@@ -3,6 +3,7 @@
     ApiError                    a reason, a sentence, metadata, and for bad fields each violation
       .status()                 as `google.rpc.Status` with ErrorInfo (BadRequest, RetryInfo): what gRPC sends
       .http_status, .body()     as HTTP status and AIP-193 body: what REST sends
+      .renamed(name)            with other names for the bad fields: those that REST has for them
     answer_to(exception)        the ApiError that answers an exception of the layers below
 
 The reasons are those of `rummy.v1.ErrorReason`; a test holds the two to each other. An error travels in trailers, of
@@ -10,8 +11,8 @@ which many clients take 8 KiB at most: of more bad fields than fit, the first ar
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -52,6 +53,7 @@ _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
         "ACTION_AFTER_DRAW",
         "BODY_TOO_LARGE",
         "BODY_COMPRESSED",
+        "HEAD_TOO_LARGE",
     ),
     code_pb2.UNAUTHENTICATED: (
         GameReason.TOKEN_REQUIRED,
@@ -106,7 +108,13 @@ HTTP_STATUSES: Final[Mapping[int, int]] = MappingProxyType(
 """The HTTP status of each code that is used, as `google.rpc.Code` documents it."""
 
 _OF_HTTP: Final[Mapping[str, int]] = MappingProxyType(
-    {"VERB_NOT_ALLOWED": 405, "BODY_TOO_SLOW": 408, "BODY_TOO_LARGE": 413, "BODY_COMPRESSED": 415}
+    {
+        "VERB_NOT_ALLOWED": 405,
+        "BODY_TOO_SLOW": 408,
+        "BODY_TOO_LARGE": 413,
+        "BODY_COMPRESSED": 415,
+        "HEAD_TOO_LARGE": 431,
+    }
 )
 """What HTTP alone can refuse has the status that HTTP has for it."""
 
@@ -149,6 +157,10 @@ class ApiError(Exception):
         """The HTTP status, such as 404."""
         return http_status_of(self.reason)
 
+    def renamed(self, name: Callable[[str], str]) -> "ApiError":
+        """The same error, with the path of each bad field as `name` has it."""
+        return ApiError(self.reason, self.text, self.metadata, _renamed(self.violations, name), self.retry_s)
+
     def status(self) -> status_pb2.Status:
         """The error as `google.rpc.Status`, for `grpc-status-details-bin`."""
         info = error_details_pb2.ErrorInfo(reason=self.reason, domain=DOMAIN, metadata=self.metadata)
@@ -178,6 +190,24 @@ class ApiError(Exception):
         }
 
 
+class _BadFields(ApiError):
+    """An error whose sentence, after how it `begins`, is made of its violations."""
+
+    def __init__(self, reason: str, begins: str, violations: Iterable[Violation]) -> None:
+        self._begins, self._found = begins, list(violations)
+        room = _MOST_BYTES
+        fitting = [bad for bad in self._found if (room := room - _size(bad)) >= 0]
+        left_off = len(self._found) - len(fitting)
+        named = [f"{bad.field}: {bad.text}" if bad.field else bad.text for bad in self._found[:_MOST_IN_TEXT]]
+        if len(self._found) > len(named):
+            named.append(f"and {len(self._found) - len(named)} more")
+        metadata = {"violations_left_off": str(left_off)} if left_off else None
+        super().__init__(reason, begins + "; ".join(named), metadata, fitting)
+
+    def renamed(self, name: Callable[[str], str]) -> ApiError:
+        return _BadFields(self.reason, self._begins, _renamed(self._found, name))
+
+
 def http_status_of(reason: str) -> int:
     """The HTTP status of a reason."""
     return _OF_HTTP.get(reason) or HTTP_STATUSES[CODES[reason]]
@@ -185,12 +215,12 @@ def http_status_of(reason: str) -> int:
 
 def invalid(violations: Iterable[Violation]) -> ApiError:
     """INVALID_ARGUMENT that names every bad field."""
-    return _bad_fields("INVALID_FIELD", "", violations)
+    return _BadFields("INVALID_FIELD", "", violations)
 
 
 def impossible(violations: Iterable[Violation]) -> ApiError:
     """INVALID_ARGUMENT that names every fault of a rule set."""
-    return _bad_fields("INVALID_RULE_SET", "the rule set cannot be played: ", violations)
+    return _BadFields("INVALID_RULE_SET", "the rule set cannot be played: ", violations)
 
 
 def bad_page_token() -> ApiError:
@@ -236,15 +266,8 @@ def answer_to(error: Exception, call_id: str) -> ApiError:
             return ApiError("INTERNAL", "a fault of the server; its log has the call's id", {"call_id": call_id})
 
 
-def _bad_fields(reason: str, text: str, violations: Iterable[Violation]) -> ApiError:
-    found = list(violations)
-    room = _MOST_BYTES
-    fitting = [bad for bad in found if (room := room - _size(bad)) >= 0]
-    left_off = {"violations_left_off": str(len(found) - len(fitting))} if len(fitting) < len(found) else None
-    named = [f"{bad.field}: {bad.text}" if bad.field else bad.text for bad in found[:_MOST_IN_TEXT]]
-    if len(found) > len(named):
-        named.append(f"and {len(found) - len(named)} more")
-    return ApiError(reason, text + "; ".join(named), left_off, fitting)
+def _renamed(violations: Iterable[Violation], name: Callable[[str], str]) -> list[Violation]:
+    return [replace(violation, field=name(violation.field)) for violation in violations]
 
 
 def _size(violation: Violation) -> int:

@@ -15,6 +15,7 @@ import grpc
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError, Message
+from google.rpc import code_pb2
 from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1.health import SERVICE_NAME
 from grpc_reflection.v1alpha import reflection
@@ -32,9 +33,12 @@ __all__ = ["Age", "GrpcServer"]
 FRONT: Final = "grpc"
 """The front's name in logs and metrics."""
 
+_UNKNOWN: Final = "unknown"
 _CALL_ID: Final = "x-request-id"
 
 _OPTIONS: Final = (
+    # Whoever opens more calls on one connection waits for some to end.
+    ("grpc.max_concurrent_streams", 5_000),
     # Bursts wait their turn. Beyond that, calls are turned away at random, and beyond the hard limit all are.
     ("grpc.server.max_pending_requests", 20_000),
     ("grpc.server.max_pending_requests_hard_limit", 40_000),
@@ -63,9 +67,10 @@ class GrpcServer:
     """The server on one port. `start` listens, `stop` ends it. It is healthy from when `tell` says so.
 
     `trusted_proxies`: how many in front of it say truly for whom they speak. gRPC itself refuses a request of more than
-    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. `send_s`: a stream
-    ends when the client has taken none of its messages for so long. With `shared` other processes may listen on its
-    port, too; else a port in use is an error. Connections are of no more than `connection_age` (None: any).
+    `max_request_bytes`, before there is a call to answer: RESOURCE_EXHAUSTED, without details. `receive_s`: a call
+    ends whose message has not come by then. `send_s`: so does a stream whose client has taken none of its messages for
+    so long. With `shared` other processes may listen on its port, too; else a port in use is an error. Connections are
+    of no more than `connection_age` (None: any).
     """
 
     def __init__(
@@ -74,20 +79,25 @@ class GrpcServer:
         *,
         max_request_bytes: int,
         trusted_proxies: int,
+        receive_s: float,
         send_s: float,
         connection_age: Age | None,
         shared: bool,
     ) -> None:
+        bounds = _Bounds(receive_s, send_s, max_request_bytes)
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
         self._server = grpc.aio.server(options=[*_OPTIONS, *options, *_ages(connection_age)])
         calls.expect(FRONT)
         names = [service.full_name for service in calls.services]
         for service in calls.services:
-            methods = {method.name: _handler(calls, method, trusted_proxies, send_s) for method in service.methods}
+            methods = {
+                method.name: _Method(calls, method, trusted_proxies, bounds).handler for method in service.methods
+            }
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
         self._health = Health(names)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection([*names, SERVICE_NAME, reflection.SERVICE_NAME], self._server)
+        self._server.add_generic_rpc_handlers((_Unknown(),))  # the last: it is asked for what no other one has
 
     async def start(self, host: str, port: int, tls: Tls | None = None) -> int:
         """Listens on `host:port`, and gives the port (0: any free one). Raises OSError where it cannot."""
@@ -131,28 +141,47 @@ def _credentials(tls: Tls) -> grpc.ServerCredentials:
 _Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 
 
-def _handler(
-    calls: Calls, method: MethodDescriptor, proxies: int, send_s: float
-) -> "grpc.RpcMethodHandler[bytes, bytes]":
-    """gRPC's handler of one method, from bytes to bytes."""
-    read = partial(_read, method, message_factory.GetMessageClass(method.input_type), proxies)
+class _Bounds(NamedTuple):
+    """How long a client may take to send the message of its call, and to take one of a stream, and how long one is."""
 
-    async def unary(data: bytes, context: _Context) -> bytes:
+    receive_s: float
+    send_s: float
+    request_bytes: int
+
+
+class _Method:
+    """Answers the calls of one method, from bytes to bytes.
+
+    For gRPC each is a stream of requests, of which the first one is read: so who calls and sends none can be given up.
+    """
+
+    def __init__(self, calls: Calls, method: MethodDescriptor, proxies: int, bounds: _Bounds) -> None:
+        self._calls, self._method, self._proxies, self._bounds = calls, method, proxies, bounds
+        self._make = message_factory.GetMessageClass(method.input_type)
+
+    @property
+    def handler(self) -> "grpc.RpcMethodHandler[bytes, bytes]":
+        """It, as gRPC wants it."""
+        if self._method.server_streaming:
+            return grpc.stream_stream_rpc_method_handler(self._stream)
+        return grpc.stream_unary_rpc_method_handler(self._unary)
+
+    async def _unary(self, _requests: object, context: _Context) -> bytes:
         call_id = _call_id(context)
         context.set_trailing_metadata(((_CALL_ID, call_id),))
         try:
-            request, caller = read(data, context, call_id)
-            return (await calls.unary(method, request, caller)).SerializeToString()
+            request, caller = await self._read(context, call_id)
+            return (await self._calls.unary(self._method, request, caller)).SerializeToString()
         except ApiError as error:
             await _abort(context, error, call_id)
 
-    async def stream(data: bytes, context: _Context) -> None:
-        call_id = _call_id(context)
+    async def _stream(self, _requests: object, context: _Context) -> None:
+        call_id, send_s = _call_id(context), self._bounds.send_s
         await context.send_initial_metadata(((_CALL_ID, call_id),))
         try:
-            request, caller = read(data, context, call_id)
+            request, caller = await self._read(context, call_id)
             # Written, not yielded: when the client goes away, the calls' generator is closed at once, wherever it is.
-            async with aclosing(calls.stream(method, request, caller)) as answers:
+            async with aclosing(self._calls.stream(self._method, request, caller)) as answers:
                 async for answer in answers:
                     try:
                         async with asyncio.timeout(send_s):
@@ -164,22 +193,49 @@ def _handler(
         except ApiError as error:
             await _abort(context, error, call_id)
 
-    if method.server_streaming:
-        return grpc.unary_stream_rpc_method_handler(stream)
-    return grpc.unary_unary_rpc_method_handler(unary)
+    async def _read(self, context: _Context, call_id: str) -> tuple[Message, Caller]:
+        """The request and who makes it. What cannot be read never gets to `Calls`, so it is accounted for here."""
+        try:
+            caller = caller_of(partial(_values, context), call_id, FRONT, _peer(context), self._proxies)
+            return _parsed(self._make, await self._message(context)), caller
+        except ApiError as error:
+            with account.recorded(self._method.full_name, FRONT, call_id) as call:
+                call.failed(error.code_name, error.reason)
+            raise
+
+    async def _message(self, context: _Context) -> bytes:
+        """The call's one message. Raises ApiError where it does not come in time, or the call ends without it.
+
+        It does where the message is too large, too: gRPC has answered that by itself, and does not tell.
+        """
+        receive_s, _, most = self._bounds
+        try:
+            async with self._calls.arriving(receive_s):
+                message = await context.read()
+        except TimeoutError:
+            text = f"the message was not there after {receive_s:g} seconds; send the call again"
+            raise ApiError("BODY_TOO_SLOW", text) from None
+        if not isinstance(message, bytes):
+            raise ApiError("BODY_TOO_LARGE", f"the call has no message, or one of more than {most} bytes")
+        return message
 
 
-def _read(  # noqa: PLR0917  the first three are of the method
-    method: MethodDescriptor, make: type[Message], proxies: int, data: bytes, context: _Context, call_id: str
-) -> tuple[Message, Caller]:
-    """The request and who makes it. What cannot be read never gets to `Calls`, so it is accounted for here."""
-    try:
-        caller = caller_of(partial(_values, context), call_id, FRONT, _peer(context), proxies)
-        return _parsed(make, data), caller
-    except ApiError as error:
-        with account.recorded(method.full_name, FRONT, call_id) as call:
-            call.failed(error.code_name, error.reason)
-        raise
+class _Unknown(grpc.GenericRpcHandler):
+    """Refuses a method that there is not. gRPC would do so without a reason, a line in the log and a count."""
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes]":  # noqa: ARG002
+        """The same for each."""
+        # Of a stream no request is read before it is answered.
+        return grpc.stream_stream_rpc_method_handler(_refuse)
+
+
+async def _refuse(_requests: object, context: _Context) -> Never:
+    """UNIMPLEMENTED, by which clients of gRPC find out what a server has, where REST says NOT_FOUND."""
+    call_id = _call_id(context)
+    error = ApiError("METHOD_NOT_FOUND", "no service here has this method; reflection lists them all")
+    with account.recorded(_UNKNOWN, FRONT, call_id) as call:
+        call.failed(code_pb2.Code.Name(code_pb2.UNIMPLEMENTED), error.reason)
+    await _abort(context, error, call_id, code_pb2.UNIMPLEMENTED)
 
 
 def _parsed(make: type[Message], data: bytes) -> Message:
@@ -190,9 +246,11 @@ def _parsed(make: type[Message], data: bytes) -> Message:
         raise invalid([Violation("", text, "MALFORMED")]) from error
 
 
-async def _abort(context: _Context, error: ApiError, call_id: str) -> Never:
-    """Ends the call with the error, its details in the trailing metadata as `google.rpc.Status`."""
-    status = rpc_status.to_status(error.status())
+async def _abort(context: _Context, error: ApiError, call_id: str, code: int | None = None) -> Never:
+    """Ends the call with the error, its details in the trailing metadata as `google.rpc.Status`; perhaps of a code."""
+    told = error.status()
+    told.code = told.code if code is None else code
+    status = rpc_status.to_status(told)
     await context.abort(status.code, status.details, (*status.trailing_metadata, (_CALL_ID, call_id)))
 
 

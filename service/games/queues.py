@@ -26,7 +26,7 @@ class Queues:
         before = queue.failures
         async with queue.lock:
             if queue.failures > before:
-                raise StoreUnavailable("the store was not to be had for those who were before in the queue")
+                raise StoreUnavailable("the store was not available to callers earlier in the queue")
             try:
                 yield
             except StoreUnavailable:

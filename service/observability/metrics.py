@@ -8,7 +8,8 @@
     tables, overdue_seconds              what there is, of all servers  moved by `census`
     commit_conflicts, store_call()       what the store did             moved by `store`
     background_faults                    what went wrong beside calls   moved by `background`
-    ready, loop_lag_seconds, describe()  what the server is             moved by the composition root
+    ready, shards_lost                   what the server is fit for     moved by `readiness`
+    loop_lag_seconds, describe()         what the server is             moved by the composition root
 
 With several workers each writes its values to a folder, and the process that keeps them adds them up (`shared`).
 
@@ -56,6 +57,7 @@ __all__ = [
     "open_streams",
     "overdue_seconds",
     "ready",
+    "shards_lost",
     "store_call",
     "tables",
     "tick_failures",
@@ -72,38 +74,40 @@ _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 
 calls: Final = Counter(
     "rummyd_calls",
-    "Calls that ended, by the code that they ended with (OK, NOT_FOUND …), and the reason of an error.",
+    "Calls that ended, by status code (OK, NOT_FOUND …) and the reason of an error.",
     ("method", "front", "code", "reason"),
 )
 call_seconds: Final = Histogram(
     "rummyd_call_duration_seconds",
-    "Time from a unary call's request to its answer, without what it waited for news. Streams are not in it.",
+    "Time from a unary call's request to its answer, without the time that it waited for news. Streams are left out.",
     ("method", "front"),
     buckets=_SECONDS,
 )
-limited: Final = Counter("rummyd_limited", "Calls refused for a limit, by its name.", ("limit",))
+limited: Final = Counter("rummyd_limited", "Calls refused because of a limit, by its name.", ("limit",))
 open_streams: Final = Gauge(
-    "rummyd_open_streams", "Server streams open now.", ("method", "front"), multiprocess_mode="livesum"
+    "rummyd_open_streams", "Server streams that are open now.", ("method", "front"), multiprocess_mode="livesum"
 )
 
 acts: Final = Counter(
     "rummyd_acts",
-    "Acts by the table's preset (custom: none) and outcome: accepted, repeated (a retry of one that was made), or the "
+    "Acts by the table's preset (custom: none) and outcome: accepted, repeated (a retry of an accepted act), or the "
     "reason of the refusal.",
     ("preset", "outcome"),
 )
 bot_moves: Final = Counter("rummyd_bot_moves", "Moves of bots: a draw, or the rest of a turn.")
 timeouts: Final = Counter("rummyd_timeouts", "Turns whose player ran out of time.")
-ticks: Final = Counter("rummyd_ticks", "Games in which this server did what was due.")
-tick_failures: Final = Counter("rummyd_tick_failures", "Games in which it could not; it is tried again.")
+ticks: Final = Counter("rummyd_ticks", "Tables whose due work (a bot's move, a timeout) this server did.")
+tick_failures: Final = Counter(
+    "rummyd_tick_failures", "Tables whose due work this server could not do; it is tried again."
+)
 due_lag_seconds: Final = Histogram(
     "rummyd_due_lag_seconds",
-    "Time from when something fell due in a game until it was done.",
+    "Time from when a table's work fell due until it was done.",
     buckets=(*_SECONDS, 10.0, 30.0, 60.0),
 )
 overdue_seconds: Final = Gauge(
     "rummyd_overdue_seconds",
-    "How long ago the oldest of what is due and nobody does fell due. Each server looks at what there is of all.",
+    "Age of the oldest overdue work that no server has claimed; every server reports the same value.",
     multiprocess_mode="livemostrecent",
 )
 events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
@@ -115,12 +119,12 @@ delivery_seconds: Final = Histogram(
 
 tables: Final = Gauge(
     "rummyd_tables",
-    "Tables there are, by state (open, playing, finished, abandoned). Each server counts those of all.",
+    "Tables in the store, by state (open, playing, finished, abandoned); every server reports the same value.",
     ("state",),
     multiprocess_mode="livemostrecent",
 )
 commit_conflicts: Final = Counter(
-    "rummyd_commit_conflicts", "Commits turned down because another call had moved the table on."
+    "rummyd_commit_conflicts", "Commits refused because another call had changed the table meanwhile."
 )
 _store_seconds: Final = Histogram(
     "rummyd_store_duration_seconds", "Time that an operation of the store took.", ("operation",), buckets=_SECONDS
@@ -129,16 +133,21 @@ _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store t
 
 background_faults: Final = Counter(
     "rummyd_background_faults",
-    "Unforeseen faults in what a server does beside its calls, by that work; it goes on, and the log tells of each.",
+    "Unforeseen faults in a server's background work, by that work. It goes on, and the log has each of them.",
     ("work",),
 )
 ready: Final = Gauge(
     "rummyd_ready",
-    "1 while the server takes new calls and its store commits, else 0.",
+    "1 while the server takes new calls and its store takes commits, otherwise 0.",
     multiprocess_mode="livemin",
 )
+shards_lost: Final = Gauge(
+    "rummyd_shards_lost",
+    "Shards of the store that take no commit, as the server found when it looked last.",
+    multiprocess_mode="livemax",
+)
 loop_lag_seconds: Final = Histogram(
-    "rummyd_loop_lag_seconds", "How much later than asked for the event loop went on, twice a second.", buckets=_SECONDS
+    "rummyd_loop_lag_seconds", "How late the event loop woke from a sleep; measured twice a second.", buckets=_SECONDS
 )
 _build: Final = Gauge(
     "rummyd_build_info",
@@ -148,7 +157,7 @@ _build: Final = Gauge(
 )
 
 
-worker_restarts: Final = Counter("rummyd_worker_restarts", "Workers that had ended and were replaced.", registry=None)
+worker_restarts: Final = Counter("rummyd_worker_restarts", "Workers that ended and were replaced.", registry=None)
 
 
 def every() -> list[MetricWrapperBase]:

@@ -1,38 +1,39 @@
 """Where everything lies in Redis.
 
-    rummyd:{s7}:game:<id>      hash     version   the table's version, a decimal number
+    rummyd:{s8}:game:<id>      hash     version   the table's version, a decimal number
                                         table     the table, encoded
                                         commit    the mark of the commit that made this version
                                         phase     the number of the table's phase, from 1
                                         request:<actor>:<request id>
                                                   "<version that it made>:<fingerprint of its payload>"
-    rummyd:{s7}:history:<id>   stream   one entry a version; its id is "<version>-0"
+    rummyd:{s8}:history:<id>   stream   one entry a version; its id is "<version>-0"
                                         batch     the batch that led to this version, encoded
-    rummyd:{s7}:record:<id>    list     what a replay of the match needs, a line each (see `service.games.play`)
-    rummyd:{s7}:code:<code>    string   <id> of the private table that has this code
-    rummyd:{s7}:open           zset     the public open tables of the shard, all of score 0, so that Redis keeps them in
+    rummyd:{s8}:record:<id>    list     what a replay of the match needs, a line each (see `service.games.play`)
+    rummyd:{s8}:code:<code>    string   <id> of the private table that has this code
+    rummyd:{s8}:open           zset     the public open tables of the shard, all of score 0, so that Redis keeps them in
                                         the order of their names: "<time of creation, 13 digits of ms>:<id>"
-    rummyd:{s7}:alike:<likeness>
+    rummyd:{s8}:alike:<likeness>
                                zset     "<time of creation, 13 digits of ms>:<id>" of the public open tables of the
                                         shard that are alike, the score the free seats
-    rummyd:{s7}:next:<likeness>
+    rummyd:{s8}:next:<likeness>
                                string   <id> of the table that is created where none of this likeness is open
-    rummyd:{s7}:quick:<digest of a request id>
+    rummyd:{s8}:quick:<digest of a request id>
                                string   "<fingerprint of its payload>:<id>" of the table at which it takes a seat
-    rummyd:{s7}:due            zset     <id>, its score the ms at which something falls due in the game
-    rummyd:{s7}:tables:<phase> zset     <id> of each table of the shard in this phase, the score the ms at which it
+    rummyd:{s8}:due            zset     <id>, its score the ms at which something falls due in the game
+    rummyd:{s8}:tables:<phase> zset     <id> of each table of the shard in this phase, the score the ms at which it
                                         expires
-    rummyd:{s7}:pulse          string   the ms at which a server was last answered that looked what is due
-    rummyd:{s7}:outages        zset     times in which none was, "<from>-<to>" in ms, the score the latter
-    rummyd:{s7}:probe          string   nothing: it is written to see whether the shard takes commits
-    rummyd:{s7}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
+    rummyd:{s8}:pulse          string   the ms at which a server was last answered that looked what is due
+    rummyd:{s8}:outages        zset     times in which none was, "<from>-<to>" in ms, the score the latter
+    rummyd:{s8}:probe          string   nothing: it is written to see whether the shard takes commits
+    rummyd:{s8}:feed:<id>      channel  (sharded) every batch as it is committed, encoded
 
-`rummyd` is the namespace, a setting. `{s7}` is the shard, one of 16, derived from the game's id: it is the hash tag of
+`rummyd` is the namespace, a setting. `{s8}` is the shard, one of 16, derived from the game's id: it is the hash tag of
 every key of the game, so that all of them lie in one slot of a Redis Cluster and a commit is atomic there, too. The
-code of a private table is drawn so that it gives the game's shard; what servers agree on (`next`, `quick`) lies in the
-shard of its own name. The keys of a game expire together, and each commit postpones that; entries of expired games in
-the indexes are dropped by whoever meets them, and each new game looks at two others in those that it enters. Hands and
-seeds lie there as they are: whoever may read this Redis may see all.
+tags are chosen so that their slots lie evenly: however many masters share the slots out, none has two shards more than
+another. The code of a private table is drawn so that it gives the game's shard; what servers agree on (`next`, `quick`)
+lies in the shard of its own name. The keys of a game expire together, and each commit postpones that; entries of
+expired games in the indexes are dropped by whoever meets them, and each new game looks at two others in those that it
+enters. Hands and seeds lie there as they are: whoever may read this Redis may see all.
 """
 
 from typing import Final
@@ -42,9 +43,13 @@ import msgspec
 
 __all__ = ["PHASES", "SHARDS", "DueKeys", "GameKeys", "Keys", "shard_of"]
 
+_TAGS: Final = (
+    "s10", "s29", "s109", "s43", "s11", "s28", "s108", "s42", "s12", "s158", "s8", "s41", "s13", "s159", "s9", "s40"
+)  # fmt: skip
+"""The hash tag of each shard, whose slot is near the middle of its sixteenth of the slots."""
 PHASES: Final = ("open", "playing", "finished", "abandoned")
 """The names of `service.store.table.Phase`, in the order by which they are counted."""
-SHARDS: Final = 16
+SHARDS: Final = len(_TAGS)
 """Fixed: another number would look for every game in the wrong place."""
 
 
@@ -130,4 +135,4 @@ class Keys:
         return self._key(shard, "probe")
 
     def _key(self, shard: int, rest: str) -> str:
-        return f"{self._namespace}:{{s{shard}}}:{rest}"
+        return f"{self._namespace}:{{{_TAGS[shard]}}}:{rest}"

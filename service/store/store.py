@@ -58,7 +58,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Versions that a game's history keeps at least."""
     keep_open_s: int = 24 * 3600
     keep_playing_s: int = 7 * 24 * 3600
-    keep_over_s: int = 3 * 24 * 3600
+    keep_over_s: int = 24 * 3600
     link: Limits = Limits()
     feed: FeedLimits = FeedLimits()
 

@@ -37,7 +37,7 @@ class Topic:
             async with asyncio.timeout(timeout_s):
                 await self._known.wait()
         except TimeoutError:
-            raise StoreUnavailable("Redis: no subscription was to be had in time") from None
+            raise StoreUnavailable("Redis: no subscription was made in time") from None
         if self.version is None or self.ended is not None:
             raise self.ended or StoreUnavailable("Redis: the game's version is not known")
         return self.version

@@ -118,12 +118,12 @@ def test_a_run_tells_what_an_act_costs(outcomes: Sequence[Outcome]) -> None:
     """CPU time of server and Redis, scripts, memory and bytes come out of every run, an act beside a null call."""
     for outcome in outcomes:
         found = {name: value for name, (value, _) in figures(outcome).items()}
-        assert found["server, an act"] > 0
-        assert found["server, a null call"] > 0
-        assert found["an act, in null calls"] > 1
-        assert found["Redis, an act"] > 0
+        assert found["server, per act"] > 0
+        assert found["server, per null call"] > 0
+        assert found["one act, in null calls"] > 1
+        assert found["Redis, per act"] > 0
         assert 1 <= found["Redis, scripts"] < 20
-        assert found["Redis, a table"] > 0.5
+        assert found["Redis, per table"] > 0.5
         assert found["server, memory"] > 20
         assert json.loads(json.dumps(as_json(outcome)))["latencies_ms"]["act"]["count"] == outcome.tally.acts
 
@@ -142,11 +142,20 @@ def test_the_figures_are_written_into_their_place(outcomes: Sequence[Outcome], t
     assert "old" not in text
     assert "| acts a second that a core can serve |" in text
     assert "| 1,000 active players | over gRPC | over REST, with server-sent events |" in text
-    assert "| 100,000 such players, reckoned from these | over gRPC | over REST |" in text
+    assert "| 100,000 such players, calculated from these | over gRPC | over REST |" in text
     page.write_text("no marks\n")
     with pytest.raises(ValueError, match="0 places"):
         capacity.write(many, page)
     assert "<!-- capacity: written by `make capacity` -->" in capacity.PAGE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("cores", "told"),
+    [(0.5, "1"), (1.0, "2"), (2.0, "4"), (3.7, "6"), (5.6, "8"), (11.0, "16"), (11.3, "more than 16")],
+)
+def test_masters_share_whole_shards(cores: float, told: str) -> None:
+    """A shard's work is one master's, so that there are as many masters as leave none with a shard too many."""
+    assert capacity.masters(cores) == told
 
 
 def test_figures_of_a_pace_that_was_not_kept_are_not_written(outcomes: Sequence[Outcome], tmp_path: Path) -> None:

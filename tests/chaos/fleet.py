@@ -12,10 +12,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 
+from google.protobuf.message import Message
 from rummy.v1 import game_service_pb2 as pb
-from rummy.v1.game_pb2 import Game
 
-from clients.api import Api
+from clients.api import Answer, Api
 from clients.over_grpc import GrpcApi
 from clients.over_rest import RestApi
 from tests.e2e.live import Rummyd
@@ -23,52 +23,22 @@ from tests.e2e.live import Rummyd
 _FLAGS = ("--history-length", "100000", "--bot-think-ms", "50")
 
 
-class AnyServer:
+class AnyServer(Api):
     """The `Api` of several servers at once. Each call, and each stream, is one server's, drawn anew."""
 
     def __init__(self, apis: list[Api], chance: random.Random) -> None:
         self._apis, self._chance = apis, chance
 
-    async def create_game(self, request: pb.CreateGameRequest) -> Game:
-        return await self._one().create_game(request)
-
-    async def find_game(self, request: pb.FindGameRequest) -> Game:
-        return await self._one().find_game(request)
-
-    async def join_game(self, request: pb.JoinGameRequest) -> pb.JoinGameResponse:
-        return await self._one().join_game(request)
-
-    async def quick_join(self, request: pb.QuickJoinRequest) -> pb.JoinGameResponse:
-        return await self._one().quick_join(request)
-
-    async def add_bot(self, request: pb.AddBotRequest, token: str) -> Game:
-        return await self._one().add_bot(request, token)
-
-    async def resume_seat(self, request: pb.ResumeSeatRequest, token: str) -> Game:
-        return await self._one().resume_seat(request, token)
-
-    async def leave_game(self, request: pb.LeaveGameRequest, token: str) -> Game:
-        return await self._one().leave_game(request, token)
-
-    async def rematch(self, request: pb.RematchRequest, token: str) -> pb.JoinGameResponse:
-        return await self._one().rematch(request, token)
-
-    async def get_game(self, request: pb.GetGameRequest, token: str = "") -> Game:
-        return await self._one().get_game(request, token)
-
-    async def act(self, request: pb.ActRequest, token: str) -> pb.ActResponse:
-        return await self._one().act(request, token)
-
-    async def list_legal_actions(self, request: pb.ListLegalActionsRequest, token: str) -> pb.ListLegalActionsResponse:
-        return await self._one().list_legal_actions(request, token)
-
-    async def list_events(self, request: pb.ListEventsRequest, token: str = "") -> pb.ListEventsResponse:
-        return await self._one().list_events(request, token)
+    async def call(self, request: Message, answer: type[Answer], token: str = "") -> Answer:
+        return await self._one().call(request, answer, token)
 
     async def observe(self, request: pb.ObserveRequest, token: str = "") -> AsyncGenerator[pb.ObserveResponse]:
         async with aclosing(self._one().observe(request, token)) as stream:
             async for message in stream:
                 yield message
+
+    async def close(self) -> None:
+        await asyncio.gather(*(api.close() for api in self._apis))
 
     def _one(self) -> Api:
         return self._chance.choice(self._apis)
@@ -116,10 +86,8 @@ async def fleet(folder: Path, redis_url: str, *flags: str, size: int = 3) -> Asy
             servers.append(Rummyd(place, *_FLAGS, *flags, redis_url=redis_url))
             stack.push(servers[-1])
         await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
-        apis: list[Api] = []
-        for server in servers:
-            apis.append(await stack.enter_async_context(GrpcApi(server.grpc)))
-            apis.append(await stack.enter_async_context(RestApi(server.rest)))
-        ours = Fleet(servers, AnyServer(apis, random.Random(1)))  # noqa: S311 - no secret
+        apis: list[Api] = [api for server in servers for api in (GrpcApi(server.grpc), RestApi(server.rest))]
+        any_server = await stack.enter_async_context(AnyServer(apis, random.Random(1)))  # noqa: S311 - no secret
+        ours = Fleet(servers, any_server)
         yield ours
         assert all(server.lives for server in ours.up), "a server has ended by itself"

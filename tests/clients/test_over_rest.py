@@ -103,20 +103,19 @@ async def test_an_error_in_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     assert raised.value.reason == "VERSION_MISMATCH"
 
 
-async def test_nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream that is resumed by the id of the last event, and has nothing left to tell, ends well."""
-    asked: list[str | None] = []
+async def test_a_stream_is_resumed_by_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream is asked for from where the last one broke off."""
+    asked: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.headers.get("last-event-id"))
-        return httpx.Response(204)
+        asked.append(request)
+        return httpx.Response(200, content=b"event: end\ndata: {}\n\n")
 
     with answering(monkeypatch, answer) as api:
         assert await streamed(api) == []
-        assert await streamed(api, after=7) == []
-        assert await streamed(api, after=7, epoch="e") == []
         assert await streamed(api, after=7, epoch="e", mark="0f" * 8) == []
-    assert asked == [None, "7", "e.7", "e.7.0f0f0f0f0f0f0f0f"]
+    assert [dict(request.url.params) for request in asked] == [{}, {"after": "7", "epoch": "e", "mark": "0f" * 8}]
+    assert {request.headers["accept"] for request in asked} == {"text/event-stream"}
 
 
 @pytest.mark.parametrize(
@@ -126,6 +125,7 @@ async def test_nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
         (502, b"<html>Bad Gateway</html>", "UNAVAILABLE", ""),
         (503, b"[]", "UNAVAILABLE", ""),
         (404, b'{"error": "no such page"}', "UNKNOWN", ""),
+        (302, b"", "UNKNOWN", ""),
     ],
 )
 async def test_errors(status: int, body: bytes, code: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,18 +166,28 @@ async def test_events_are_asked_for_by_the_query(monkeypatch: pytest.MonkeyPatch
     assert asked[0].extensions["timeout"]["read"] > 20
 
 
-async def test_tables_are_created_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that has an API key shows it when it creates a table, and at no other call."""
-    asked: list[str | None] = []
+@pytest.mark.parametrize("body", [b"<html>Sign in, please</html>", b"\xff"])
+async def test_an_answer_of_somebody_else(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What something on the way answers in the server's place, as if all were well, is an error like any other."""
+    with (
+        answering(monkeypatch, lambda _request: httpx.Response(200, content=body)) as api,
+        pytest.raises(CallError) as raised,
+    ):
+        await api.get_game(pb.GetGameRequest(name="games/a"))
+    assert (raised.value.code, raised.value.worth_a_retry) == ("UNKNOWN", False)
+
+
+async def test_a_name_stays_in_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a table's name holds is part of the name, and leads to no other path."""
+    asked: list[httpx.URL] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.headers.get("x-api-key"))
+        asked.append(request.url)
         return httpx.Response(200, json={})
 
-    with answering(monkeypatch, answer, api_key="k") as api:
-        await api.create_game(pb.CreateGameRequest())
-        await api.get_game(pb.GetGameRequest(name="games/a"))
-    assert asked == ["k", None]
+    with answering(monkeypatch, answer) as api:
+        await api.act(pb.ActRequest(name="games/a?b#c d", request_id="one"), "token")
+    assert asked[0].raw_path == b"/v1/games/a%3Fb%23c%20d:act"
 
 
 @pytest.mark.parametrize(

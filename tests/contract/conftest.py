@@ -1,7 +1,9 @@
 """A live server for the tests of what it is described as."""
 
 from collections.abc import Iterator
+from typing import Any
 
+import httpx
 import pytest
 
 from tests.e2e.live import Rummyd
@@ -12,3 +14,10 @@ def rummyd(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A server that all tests share."""
     with Rummyd(tmp_path_factory.mktemp("rummyd"), redis_url=redis_url) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def document(rummyd: Rummyd) -> dict[str, Any]:
+    """The description that the server gives of itself."""
+    described: dict[str, Any] = httpx.get(f"{rummyd.rest}/openapi.json").json()
+    return described

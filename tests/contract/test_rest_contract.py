@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -31,13 +30,6 @@ CHECKS = (
 )
 EXAMPLES = 15
 """Random cases an operation, beside several hundred that cover its parameters one by one."""
-
-
-@pytest.fixture(scope="session")
-def document(rummyd: Rummyd) -> dict[str, Any]:
-    """The description that the server gives of itself."""
-    described: dict[str, Any] = httpx.get(f"{rummyd.rest}/openapi.json").json()
-    return described
 
 
 def test_every_answer_is_documented(rummyd: Rummyd, document: dict[str, Any], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tests.e2e.live import Rummyd
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 K8S = DEPLOY / "k8s"
+GUIDE = DEPLOY.parent / "docs" / "operations.md"
 Manifest = dict[str, Any]
 
 
@@ -88,6 +89,8 @@ def test_a_server_has_the_time_to_drain() -> None:
     service = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text())["services"]["rummyd-1"]
     wait = float(service["stop_grace_period"].removesuffix("s"))
     assert wait >= float(service["environment"]["RUMMYD_GRACE_SECONDS"]) + 5
+    told = re.findall(r"docker run (?:--stop-timeout (\d+) )?--read-only", GUIDE.read_text())
+    assert [float(seconds or 10) >= Settings().grace_seconds + 5 for seconds in told] == [True]
 
 
 def test_ports_are_those_of_the_settings() -> None:
@@ -230,3 +233,45 @@ def test_a_failover_takes_no_server_out() -> None:
     """Servers are left out after longer than a failover takes: until then they say themselves what is the matter."""
     probe = container()["readinessProbe"]
     assert probe["periodSeconds"] * probe["failureThreshold"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("overlay", "component"), [("production", "gateway"), ("dev", "ingress")], ids=["production", "dev"]
+)
+def test_an_overlay_says_where_proxies_run(overlay: str, component: str) -> None:
+    """The namespace that proxies are let in from is a line of the overlay: no cluster has them where another has."""
+    found = yaml.safe_load((K8S / "overlays" / overlay / "kustomization.yaml").read_text())
+    (policy,) = [
+        document for _, document in manifests(K8S / "components" / component) if document["kind"] == "NetworkPolicy"
+    ]
+    (patch,) = [each for each in found["patches"] if each["target"].get("name") == policy["metadata"]["name"]]
+    (change,) = yaml.safe_load(patch["patch"])
+    assert change["path"] == "/spec/ingress/0/from/0/namespaceSelector/matchLabels"
+    assert change["value"] == policy["spec"]["ingress"][0]["from"][0]["namespaceSelector"]["matchLabels"]
+
+
+def test_api_keys_have_a_place() -> None:
+    """A Secret of API keys is mounted where there is one, and the overlay names its file as the setting wants it."""
+    (volume,) = [each for each in deployment()["spec"]["template"]["spec"]["volumes"] if "secret" in each]
+    (mount,) = [each for each in container()["volumeMounts"] if each["name"] == volume["name"]]
+    secret = volume["secret"]
+    assert secret["optional"]
+    for page in (K8S / "overlays" / "production" / "kustomization.yaml", GUIDE):
+        says = page.read_text()
+        assert re.search(rf"RUMMYD_API_KEYS_FILE={mount['mountPath']}/api-keys\b", says)
+        assert f"create secret generic {secret['secretName']} --from-file=api-keys=FILE" in says
+
+
+def test_the_namespace_comes_before_what_goes_into_it() -> None:
+    """Whoever follows the guide to production has the namespace, as the base makes it, before its Secret, then all."""
+    assert [document["kind"] for path, document in manifests() if path == "k8s/base/namespace.yaml"] == ["Namespace"]
+    steps = re.findall(
+        r"^kubectl (apply -f deploy/k8s/base/namespace.yaml|-n rummyd create secret|apply -k \S+/production)$",
+        re.sub(r" generic .*", "", GUIDE.read_text()),
+        re.MULTILINE,
+    )
+    assert steps == [
+        "apply -f deploy/k8s/base/namespace.yaml",
+        "-n rummyd create secret",
+        "apply -k deploy/k8s/overlays/production",
+    ]

@@ -152,6 +152,17 @@ def test_every_label_exists() -> None:
     assert wrong == []
 
 
+def test_what_is_kept_covers_the_month_of_the_budgets() -> None:
+    """A Prometheus of the compose file or of the guide keeps what the dashboard looks back on."""
+    looked_back = [int(days) for text in expressions() for days in re.findall(r"\[(\d+)d\]", text)]
+    compose = (ROOT / "deploy" / "docker-compose.yaml").read_text()
+    guide = (ROOT / "docs" / "operations.md").read_text()
+    for text in (compose, guide):
+        (kept,) = re.findall(r"storage\.tsdb\.retention\.time=(\d+)d", text)
+        assert int(kept) >= max(looked_back)
+    assert f"`retention: {kept}d`" in guide
+
+
 def test_promised_times_are_bounds_of_buckets() -> None:
     """A rule that counts what took no longer than a time finds a bucket that ends there."""
     bounds = {str(bound) for bound in metrics.call_seconds._upper_bounds}

@@ -4,6 +4,8 @@ import re
 
 import yaml
 
+from bench.load import capacity as capacity_run
+from bench.load.server import ONE_OF_MANY
 from tests.deploy.test_manifests import DEPLOY, K8S, Manifest, container, manifests
 
 
@@ -60,15 +62,23 @@ def test_a_server_has_the_memory_for_its_share() -> None:
     for gib, count in zip(found["memory of all workers"], workers, strict=True):
         assert gib * 2**10 / count < 0.7 * memory_limit()
     players = 1000
-    rows = (found["server, memory"], found["server, a connection"], found["server, a stream"])
+    rows = (found["server, memory"], found["server, per connection"], found["server, per stream"])
     for memory, connection, stream in zip(*rows, strict=True):
         assert memory + (streams_a_server() - players) * (connection + stream) / 2**10 < 0.7 * memory_limit()
+
+
+def test_production_is_set_as_what_was_measured() -> None:
+    """Sizing is reckoned with what production sets: how often a server looks, and how long what is over is kept."""
+    (made,) = yaml.safe_load((K8S / "overlays" / "production" / "kustomization.yaml").read_text())["configMapGenerator"]
+    settings = dict(literal.split("=") for literal in made["literals"])
+    assert float(settings["RUMMYD_KEEP_OVER_SECONDS"]) == capacity_run.KEPT_S
+    assert settings["RUMMYD_CLOCK_SECONDS"] == dict([ONE_OF_MANY])["--clock-seconds"]
 
 
 def test_the_guide_and_the_autoscaler_name_one_number_of_streams() -> None:
     """Where docs/operations.md says how many streams are many, it is the number that the autoscaler goes by."""
     page = (DEPLOY.parent / "docs" / "operations.md").read_text()
-    (told,) = re.findall(r"\| `rummyd_open_streams` \| over ([\d,]+) a worker", page)
+    (told,) = re.findall(r"\| `rummyd_open_streams` \| over ([\d,]+) per worker", page)
     assert float(told.replace(",", "")) == streams_a_server()
 
 

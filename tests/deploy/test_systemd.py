@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from service.settings import Settings, table
 from tests.conftest import Lacking
 
@@ -15,6 +17,10 @@ ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "rummyd.service"
 SPARE_S = 2
 """How long a server takes to end, beside the grace that calls have."""
+
+
+CREDENTIAL = re.compile(r"^#(?=LoadCredential=|Environment=)", re.MULTILINE)
+"""What makes remarks of the lines by which systemd reads files for the server."""
 
 
 def unit() -> configparser.ConfigParser:
@@ -25,11 +31,13 @@ def unit() -> configparser.ConfigParser:
     return parser
 
 
-def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, lacking: Lacking) -> None:
-    """To systemd there is nothing to remark on in the unit, but that the clone may be elsewhere."""
+@pytest.mark.parametrize("read", [False, True], ids=["as it is", "with files that are read for it"])
+def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, lacking: Lacking, read: bool) -> None:
+    """With TLS or without, systemd has nothing to remark on in the unit, but that the clone may be elsewhere."""
     analyze = shutil.which("systemd-analyze") or lacking("no systemd-analyze is here: rummyd.service was not verified")
     copy = tmp_path / UNIT.name
-    copy.write_text(UNIT.read_text().replace(unit()["Service"]["ExecStart"], sys.executable))
+    text = UNIT.read_text().replace(unit()["Service"]["ExecStart"], sys.executable)
+    copy.write_text(CREDENTIAL.sub("", text) if read else text)
     done = subprocess.run([analyze, "verify", "--man=no", copy], capture_output=True, text=True, check=False)
     assert (done.returncode, [line for line in done.stderr.splitlines() if UNIT.name in line]) == (0, [])
 
@@ -37,6 +45,18 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path, lacking: Lacking) ->
 def test_the_unit_lets_a_server_drain() -> None:
     """The unit waits longer for the end of a server than that needs to drain."""
     assert int(unit()["Service"]["TimeoutStopSec"]) > Settings().grace_seconds + SPARE_S
+
+
+def test_what_systemd_reads_for_it_are_files_of_settings() -> None:
+    """Each file that systemd may read for the server is named by a setting, and every such setting is among them."""
+    text = CREDENTIAL.sub("", UNIT.read_text())
+    read = re.findall(r"^LoadCredential=([^:]+):/", text, re.MULTILINE)
+    words = " ".join(re.findall(r"^Environment=(.*)$", text, re.MULTILINE)).split()
+    named = dict(word.split("=%d/") for word in words)
+    assert list(named.values()) == read
+    assert named.keys() == {"RUMMYD_API_KEYS_FILE"} | {
+        row.variable for row in table() if row.variable.startswith("RUMMYD_TLS_")
+    }
 
 
 def test_the_guide_puts_things_where_the_unit_looks() -> None:

@@ -7,7 +7,8 @@
             message = await stream.next()
 
 What comes back is read strictly: what the protos do not describe, as JSON or as bytes, fails the test. All of it is
-kept in `heard`, for those who look for secrets.
+kept in `heard`, for those who look for secrets. So they share nothing with `clients/`, which forgives as a client
+should: it skips what it does not know, and finds the paths by the annotations that are to be tested.
 """
 
 import asyncio

@@ -251,7 +251,8 @@ async def test_api_keys(start: Start, front: str, tmp_path: Path) -> None:
         api = GrpcApi(server.grpc, KEY) if front == "grpc" else RestApi(server.rest, KEY)
         async with api:
             await api.create_game(pb.CreateGameRequest(game=GAME))
-    assert sum('"api_key": "shop"' in line for line in server.log()) == 3
+            await api.quick_join(pb.QuickJoinRequest(game=GAME, display_name="Ann"))
+    assert sum('"api_key": "shop"' in line for line in server.log()) == 4
     assert not any(key in line for line in server.log() for key in (KEY, KEY[::-1], "0" * 16))
 
 

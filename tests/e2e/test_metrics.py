@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.embedded import EmbeddedRedis
 from service.observability import metrics
+from service.store.keys import Keys
 from tests import servers
 from tests.e2e.clients import Client, Failure
 from tests.e2e.conftest import Start
@@ -85,7 +86,7 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
     assert still["rummyd_build_info"] == still["rummyd_ready"] == 1
     seen.add("rummyd_build_info")
     await asyncio.to_thread(embedded_redis.kill)
-    await moves("rummyd_ready", "rummyd_store_errors_total")
+    await moves("rummyd_ready", "rummyd_shards_lost", "rummyd_store_errors_total")
     await asyncio.to_thread(embedded_redis.start)
     assert seen == names()
 
@@ -135,10 +136,12 @@ async def too_many_tables(client: Client) -> None:
 
 def stand_still(redis: EmbeddedRedis) -> None:
     """Has something due in a shard at which no server can look any more."""
-    with servers.client(redis.url) as commands:
-        commands.delete("rummyd:{s0}:pulse")
-        commands.hset("rummyd:{s0}:pulse", "not a", "number")
-        commands.zadd("rummyd:{s0}:due", {"a": 1})
+    keys = Keys("rummyd").due(0)
+    with servers.client(redis.url) as commands, commands.pipeline() as at_once:  # a server that looks writes it anew
+        at_once.delete(keys.pulse)
+        at_once.hset(keys.pulse, "not a", "number")
+        at_once.execute()
+        commands.zadd(keys.due, {"a": 1})
 
 
 def of_a_newer_release(redis: EmbeddedRedis, name: str) -> None:

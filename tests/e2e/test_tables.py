@@ -5,16 +5,11 @@ from collections import Counter
 from contextlib import AsyncExitStack
 
 import pytest
-from rummy.v1 import game_service_pb2 as pb
-from rummy.v1.action_pb2 import Action
 from rummy.v1.game_pb2 import Game
 
-from clients.api import CallError
-from clients.over_grpc import GrpcApi
-from clients.over_rest import RestApi
 from tests.e2e.clients import Failure
 from tests.e2e.live import Rummyd
-from tests.e2e.players import DRAW, Match, client_of, game_of, new_id, sit_down
+from tests.e2e.players import Match, client_of, game_of, new_id, sit_down
 
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
 
@@ -91,26 +86,3 @@ async def test_players_play_again(rummyd: Rummyd, sister: Rummyd, front: str) ->
             assert {(await player.get(match.name)).rematch for player in match.players} == {name}
             match = Match(name, others)
         assert (await match.play()).HasField("result")
-
-
-@fronts
-async def test_the_clients_do_all_of_it(rummyd: Rummyd, front: str) -> None:
-    """The clients that come with rummyd join at once, find a table by its code, and play again."""
-    async with GrpcApi(rummyd.grpc) if front == "grpc" else RestApi(rummyd.rest) as api:
-        wanted = game_of(2, roundLimit=1, jokers=5 if front == "grpc" else 6)
-        request = pb.QuickJoinRequest(game=wanted, display_name="Ann", request_id=new_id())
-        first = await api.quick_join(request)
-        assert (await api.quick_join(request)).token == first.token
-        second = await api.quick_join(pb.QuickJoinRequest(game=wanted, display_name="Bob"))
-        name = first.game.name
-        assert second.game.name == name
-        for seat in (first, second):
-            view = (await api.act(pb.ActRequest(name=name, actions=[DRAW]), seat.token)).view
-            discard = Action(discard=Action.Discard(card=view.hand[0]))
-            await api.act(pb.ActRequest(name=name, actions=[discard]), seat.token)
-        again = await api.rematch(pb.RematchRequest(name=name, request_id=new_id()), second.token)
-        assert again.seat == 1
-        assert (await api.find_game(pb.FindGameRequest(code=again.game.join_code))).name == again.game.name
-        with pytest.raises(CallError) as refusal:
-            await api.rematch(pb.RematchRequest(name=again.game.name), again.token)
-        assert refusal.value.reason == "GAME_NOT_OVER"

@@ -189,8 +189,8 @@ MUTANTS = (
         "F13",
         "the engine guesses",
         "lays",
-        'if len(ways) > 1:\n        text_ = f"{cards} could',
-        'if False:\n        text_ = f"{cards} could',
+        'if len(ways) > 1:\n        why = f"{cards} could',
+        'if False:\n        why = f"{cards} could',
     ),
     Mutant(
         "F13",
@@ -271,8 +271,8 @@ MUTANTS = (
         "P15",
         "ambiguous cards are a foul",
         "lays",
-        'raise Refused(Reason.AMBIGUOUS_PLACE, text_, clause="F13"',
-        'raise Misfit(Reason.AMBIGUOUS_PLACE, text_, clause="F13"',
+        'raise Refused(Reason.AMBIGUOUS_PLACE, why, clause="F13"',
+        'raise Misfit(Reason.AMBIGUOUS_PLACE, why, clause="F13"',
     ),
     Mutant(
         "P15",

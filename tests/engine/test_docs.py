@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from engine import shuffle
 from engine.actions import Action, MeldKind
-from engine.cards import deck, text
+from engine.cards import deck, write_cards
 from engine.casefile import read_case_file
 from engine.events import DealEnd, Event, Renewal
 from engine.faults import _RANGES, faults
@@ -149,10 +149,10 @@ def test_the_shuffle_gives_the_orders_of_its_test_vectors(body: str) -> None:
     assert shuffle.commitment(seed).hex() == hashlib.sha256(seed).hexdigest() == given["commitment"]
     block = hmac.digest(seed, bytes([renewal]) + entropy + bytes(4), "sha256").hex()
     assert block == given["block(0)"]
-    assert text(shuffle.order(seed, cards, renewal=renewal, entropy=entropy)) == given["order"]
+    assert write_cards(shuffle.order(seed, cards, renewal=renewal, entropy=entropy)) == given["order"]
     page = of_the_page()
     begun = page["pack"](*counts) if counts else given["cards"].split()
-    assert begun == text(cards).split()
+    assert begun == write_cards(cards).split()
     assert page["shuffled"](begun, seed, renewal, entropy) == given["order"].split()
 
 

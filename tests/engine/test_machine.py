@@ -80,7 +80,7 @@ class Matches(RuleBasedStateMachine):
             if isinstance(lay, LayOff):
                 self.tried(LayOff(lay.meld, cards, lay.end if kept else None))
             else:
-                self.tried(LayDown(cards, lay.as_ if kept else None))
+                self.tried(LayDown(cards, lay.kind if kept else None))
 
     @rule(pick=PICKS, seed=seeds)
     def ask_out_of_turn(self, pick: int, seed: int) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.actions import End, MeldKind
-from engine.cards import JOKER, text
+from engine.cards import JOKER, write_cards
 from engine.listing import all_extensions, all_melds
 from engine.melds import Extension, extended, extension_at, extensions, readings, swap_place
 from engine.notation import read_card, read_cards
@@ -164,7 +164,7 @@ def test_where_suits_must_differ_a_suit_that_lies_there_frees_no_joker() -> None
     """With distinct suits only a suit that is absent from the set may be put for its joker."""
     rules = rules_of(distinct_suits=True, jokers=2, packs=2)
     lying = meld(rules, "8C 8D JK", 0)
-    assert [text([card]) for card in range(53) if swap_place(rules, lying, card) is not None] == ["8H", "8S"]
+    assert [write_cards([card]) for card in range(53) if swap_place(rules, lying, card) is not None] == ["8H", "8S"]
 
 
 @pytest.mark.clause("F13")

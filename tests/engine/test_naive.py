@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.actions import End, LayDown, LayOff, MeldKind, SwapJoker
-from engine.cards import JOKER, NO_CARD, text
+from engine.cards import JOKER, NO_CARD, write_cards
 from engine.errors import Refused
 from engine.events import DealEnd
 from engine.lays import Lay, after
@@ -39,13 +39,13 @@ def as_naive(state: State) -> naive.Table:
         first=(state.dealer + 1) % len(state.hands),
         knocked=state.knocked,
         voided=state.voided,
-        owed=text(state.taken[:1]) if state.owed else None,
+        owed=write_cards(state.taken[:1]) if state.owed else None,
         owed_jokers=state.owed_jokers,
     )
 
 
 def words(cards: bytes) -> naive.Cards:
-    return tuple(text(cards).split())
+    return tuple(write_cards(cards).split())
 
 
 def lying(meld: Meld) -> naive.Lying:
@@ -58,12 +58,12 @@ def by_naive(table: naive.Table, lay: Lay) -> naive.Table | str:
     """What the naive rules make of a lay: the table after it, or the reason against it."""
     try:
         match lay:
-            case LayDown(cards, as_):
-                return sorted_sets(naive.lay_down(table, words(cards), as_ and as_.value))
+            case LayDown(cards, kind):
+                return sorted_sets(naive.lay_down(table, words(cards), kind and kind.value))
             case LayOff(meld, cards, end):
                 return sorted_sets(naive.lay_off(table, meld, words(cards), end and end.value))
             case SwapJoker(meld, card):
-                return sorted_sets(naive.swap(table, meld, text([card])))
+                return sorted_sets(naive.swap(table, meld, write_cards([card])))
     except naive.No as no:
         return str(no)
 
@@ -227,7 +227,7 @@ def test_a_deal_is_scored_as_the_rules_read(seed: int) -> None:
     then = scored(state, end)
     assert then.result is not None
     found = naive_scores.Outcome(then.result.scores, then.result.winners, then.result.void, then.pool)
-    cards = (None if card == NO_CARD else text([card]) for card in state.last_discards)
+    cards = (None if card == NO_CARD else write_cards([card]) for card in state.last_discards)
     asked = naive_scores.Deal(
         hands=tuple(words(hand) for hand in state.hands),
         melds=tuple(lying(meld) for meld in state.melds),

@@ -96,6 +96,16 @@ def test_a_whole_hand_counts_at_once_where_nothing_was_laid_before(
     assert then.result.scores == (10 * factor, 0)
 
 
+@pytest.mark.clause("B10")
+def test_a_turn_without_a_meld_is_no_laying_before() -> None:
+    """A seat that ended its turns with a discard alone has laid nothing before: its whole hand at once still counts."""
+    state = position(rules_of(out_at_once=2), ["2C 3C 4C 9C QH", "KD"], stock="5C 5C 5C")
+    for asked in ("discard QH", "draw", "discard 5C", "draw", "lay down 2C 3C 4C 5C", "discard 9C"):
+        state = step(state, state.turn, read_action(asked)).state
+    assert state.result is not None
+    assert state.result.scores == (20, 0)
+
+
 @pytest.mark.clause("P14")
 def test_who_lays_down_first_has_knocked() -> None:
     """The first lay-down of a deal opens laying down to all, and what was laid is remembered by seat."""

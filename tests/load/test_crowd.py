@@ -73,7 +73,7 @@ def test_a_crowd_plays_and_watches_without_a_failure(tmp_path: Path) -> None:
     assert {name for name, row in figures(tmp_path).items() if row["Failure Count"] != "0"} == set()
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert "99.9%" in said
-    assert re.search(r"CPU an act, with all that was asked beside: server [\d,]+ µs, Redis [\d,]+ µs", said)
+    assert re.search(r"CPU per act, .*: server [\d,]+ µs, Redis [\d,]+ µs .*; idle: server [\d.]+%, Redis", said)
 
 
 def test_the_total_is_of_requests_alone(tmp_path: Path) -> None:
@@ -85,6 +85,14 @@ def test_the_total_is_of_requests_alone(tmp_path: Path) -> None:
     calls = [int(row["Request Count"]) for row in found.values() if row["Type"] in {"GET", "POST"}]
     assert int(found["Aggregated"]["Request Count"]) == sum(calls)
     assert {row["Type"] for row in found.values()} == {"", "GET", "POST", "ACT", "NEWS", "EVENT", "STREAM"}
+
+
+def test_the_stop_is_in_no_figure(tmp_path: Path) -> None:
+    """Players who are at a table when the run ends leave it, all at once, and nothing counts that."""
+    with crowd(tmp_path, "--users", "8", "--think", "0.2", "Player") as run:
+        wait_until_each_was_made(tmp_path, KINDS[0], times=8)
+    assert run.returncode == 0, (tmp_path / "said").read_text()
+    assert "/v1/games/*:leave" not in figures(tmp_path)
 
 
 @pytest.mark.parametrize("processes", [[], ["--processes", "2"]], ids=["one process", "two"])

@@ -144,6 +144,65 @@ async def test_a_client_that_sends_byte_after_byte_is_hung_up_on() -> None:
         assert end.result() == b""
 
 
+LONG = b"x" * 40_000
+POST = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET /" + LONG + GET[5:], GET[:-2] + b"x: " + LONG + b"\r\n\r\n", GET[:-2] + b"x: y\r\n" * 10_000 + b"\r\n"],
+    ids=["path", "header", "headers"],
+)
+@pytest.mark.parametrize("size", [100_000, 1000], ids=["at once", "in parts"])
+async def test_a_head_that_is_too_long_is_refused(sent: bytes, size: int) -> None:
+    """A request's line and headers are bounded, each and together; the connection ends with the answer."""
+    async with serving(hello) as server, connected(server) as (reader, writer):
+        answer = asyncio.ensure_future(all_of(reader))
+        await trickle(writer, sent, size)
+        assert (await answer).startswith(b"HTTP/1.1 431 ")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [GET[:-2] + b"x: ", GET[:-2], b"GET /", POST + b"0\r\nx: ", POST + b"1;x="],
+    ids=["header", "name", "path", "trailer", "extension"],
+)
+async def test_what_never_ends_is_refused(sent: bytes) -> None:
+    """No part of a request that is to be kept until its end can be longer, before the body or after it."""
+    async with serving(hello) as server, connected(server) as (reader, writer):
+        answer = asyncio.ensure_future(all_of(reader))
+        await trickle(writer, sent + LONG + LONG, 8000)
+        assert b"HTTP/1.1 431 " in await answer
+
+
+async def trickle(writer: asyncio.StreamWriter, sent: bytes, size: int) -> None:
+    """Sends it in parts of so many bytes, as long as the other end is there."""
+    for start in range(0, len(sent), size):
+        writer.write(sent[start : start + size])
+        with suppress(ConnectionError):
+            await writer.drain()
+        await asyncio.sleep(0)
+
+
+async def test_many_requests_with_long_heads_are_read() -> None:
+    """The bound is for each request, however many come at once and wherever one is cut in two."""
+    almost = GET[:-2] + b"x: " + b"x" * 31_000 + b"\r\n\r\n"
+    async with serving(hello) as server, connected(server) as (reader, writer):
+        sent = almost * 20
+        for start in range(0, len(sent), 7_001):
+            writer.write(sent[start : start + 7_001])
+            await writer.drain()
+        for _ in range(20):
+            assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 200")
+
+
+async def test_what_is_no_http_is_refused() -> None:
+    """The answer says no more than that, and the connection ends."""
+    async with serving(hello) as server, connected(server) as (reader, writer):
+        writer.write(b"hello, server\r\n\r\n")
+        assert (await all_of(reader)).startswith(b"HTTP/1.1 400 ")
+
+
 async def test_a_request_under_way_has_its_time() -> None:
     """A request that came whole is waited for, and the connection is kept for the next one afterwards."""
     app = Slow()

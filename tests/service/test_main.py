@@ -22,6 +22,8 @@ from rummy.v1 import game_service_pb2, game_service_pb2_grpc
 from service.embedded import EmbeddedRedis
 from tests.service.processes import FREE_PORTS, LONGEST, THROW_AWAY, Running, children, outcome, server, wait_until_gone
 
+POST = b"POST /v1/games HTTP/1.1\r\nhost: x\r\n"
+
 
 def test_a_whole_life() -> None:
     """It starts with nothing at hand, says where it is, answers everywhere, and ends with 0 leaving nothing behind."""
@@ -239,6 +241,24 @@ def test_half_requests_are_given_up() -> None:
             assert (b"BODY_TOO_SLOW" in told) == half.endswith(b"{")
 
 
+@pytest.mark.parametrize(
+    ("sent", "status", "reason"),
+    [
+        (b"hello, server\r\n\r\n", b"400", "INVALID_FIELD"),
+        (POST + b"content-length: -1\r\n\r\n", b"400", "INVALID_FIELD"),
+        (POST + b"x: " + b"x" * 40_000 + b"\r\n\r\n", b"431", "HEAD_TOO_LARGE"),
+    ],
+)
+def test_what_is_no_request_is_refused_as_any_bad_one(sent: bytes, status: bytes, reason: str) -> None:
+    """The answer is JSON with a reason and the call's id, which the log has, too."""
+    with server(*THROW_AWAY) as running, connected(running) as connection:
+        connection.sendall(sent)
+        head, _, body = read(connection).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 " + status)
+        assert json.loads(body)["error"]["details"][0]["reason"] == reason
+        assert b"\r\nx-request-id: " in head
+
+
 def test_connections_for_their_own_sake_are_in_nobodys_way() -> None:
     """More connections without a request than the process may have descriptors leave it ready, and serving others."""
     with server(*THROW_AWAY, "--receive-seconds", "600", descriptors=300) as running, ExitStack() as stack:
@@ -264,7 +284,6 @@ def test_who_reads_nothing_does_not_outlast_the_grace() -> None:
     assert [line for line in errors.splitlines() if json.loads(line)["level"] != "info"] == []
 
 
-POST = b"POST /v1/games HTTP/1.1\r\nhost: x\r\n"
 PATIENT = ("--redis-timeout-seconds", "60")
 
 

@@ -54,7 +54,7 @@ async def test_changes_are_told_once() -> None:
 
 
 async def test_ready_while_any_shard_is() -> None:
-    """With some shards lost a server is ready for the tables of the others, and its log says once which are lost."""
+    """With some shards lost a server is ready for the tables of the others; log and metrics say which, and how many."""
     around = Around()
     ready = Readiness(around.lost_shards, around.tell)
     with capture_logs() as lines:
@@ -62,6 +62,7 @@ async def test_ready_while_any_shard_is() -> None:
             around.lost = lost
             await ready.refresh()
             assert ready() == (lost != ALL)
+            assert REGISTRY.get_sample_value("rummyd_shards_lost") == len(lost)
     assert around.told == [True, False, True]
     told = [(line["event"], line["log_level"], line.get("shards")) for line in lines]
     assert told == [

@@ -42,8 +42,8 @@ def action_to(action: Action) -> pb.Action:
             return pb.Action(draw=pb.Action.Draw())
         case Take(count):
             return pb.Action(take=pb.Action.Take(count=count))
-        case LayDown(cards, as_):
-            return pb.Action(lay_down=pb.Action.LayDown(cards=texts(cards), kind=KINDS[as_]))
+        case LayDown(cards, kind):
+            return pb.Action(lay_down=pb.Action.LayDown(cards=texts(cards), kind=KINDS[kind]))
         case LayOff(meld, cards, end):
             return pb.Action(lay_off=pb.Action.LayOff(meld=meld, cards=texts(cards), end=ENDS[end]))
         case SwapJoker(meld, card):

@@ -7,11 +7,11 @@ from typing import Final
 from rummy.v1 import card_pb2 as pb
 
 from engine.actions import End, MeldKind
-from engine.cards import JOKER, text
+from engine.cards import JOKER, write_cards
 
 __all__ = ["CARDS", "ENDS", "KINDS", "NUMBERS", "texts"]
 
-CARDS: Final = tuple(text((card,)) for card in range(JOKER + 1))
+CARDS: Final = tuple(write_cards((card,)) for card in range(JOKER + 1))
 """The text of each card: `7H`, `JK`."""
 
 NUMBERS: Final[Mapping[str, int]] = MappingProxyType({name: card for card, name in enumerate(CARDS)})

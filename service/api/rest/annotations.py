@@ -4,7 +4,7 @@ from buf.validate import validate_pb2
 from google.api import annotations_pb2, field_behavior_pb2, http_pb2, resource_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 
-__all__ = ["http_rule", "is_read_only", "is_required", "must_choose", "resource_type", "rules_of"]
+__all__ = ["http_rule", "is_of_resource", "is_read_only", "is_required", "must_choose", "resource_type", "rules_of"]
 
 # The stubs of google.api call an extension a plain field, which is why each of its look-ups needs an ignore.
 
@@ -23,6 +23,14 @@ def is_required(field: FieldDescriptor) -> bool:
 def is_read_only(field: FieldDescriptor) -> bool:
     """Whether the field is the server's to set: in a request it counts for nothing."""
     return bool({field_behavior_pb2.OUTPUT_ONLY, field_behavior_pb2.IDENTIFIER} & _behaviours(field))
+
+
+def is_of_resource(descriptor: Descriptor) -> bool:
+    """Whether the message is a resource, such as Game, or declared in one, such as Game.TurnLimit."""
+    while descriptor.containing_type is not None:
+        descriptor = descriptor.containing_type
+    of_message: resource_pb2.ResourceDescriptor = descriptor.GetOptions().Extensions[resource_pb2.resource]  # type: ignore[index]
+    return bool(of_message.type)
 
 
 def resource_type(field: FieldDescriptor) -> str:

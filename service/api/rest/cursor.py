@@ -22,7 +22,7 @@ _PATTERN: Final = r"(?:([0-9A-Za-z_-]{1,40})\.)?(0|[1-9][0-9]{0,8})(?:\.([0-9a-f
 LAST_EVENT_ID: Final[Schema] = {
     "name": "Last-Event-ID",
     "in": "header",
-    "description": "The id of the last event received, to go on after it. It counts for more than the query.",
+    "description": "The id of the last event received, to resume after it. It takes precedence over the query.",
     "schema": {"type": "string", "pattern": f"^({_PATTERN})?$"},
 }
 """The parameter of a stream's operation."""

@@ -20,12 +20,12 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
         401: "Unauthenticated",
         403: "Forbidden",
         404: "NotFound",
-        405: "VerbNotAllowed",
         408: "BodyTooSlow",
         409: "Conflict",
         413: "BodyTooLarge",
         415: "BodyCompressed",
         429: "LimitExceeded",
+        431: "HeadTooLarge",
         500: "Internal",
         503: "Unavailable",
     }
@@ -38,12 +38,12 @@ _ABOUT: Final[Mapping[int, str]] = MappingProxyType(
         401: "The call needs another token, or an API key.",
         403: "The table keeps the caller away.",
         404: "There is no such thing.",
-        405: "The path takes other verbs.",
         408: "The body was not there in time. Send the request again.",
         409: "The call does not go with what was done before.",
         413: "The body is too large.",
         415: "The body is compressed.",
         429: "The caller, or the table, has reached a limit. Come again when the answer says.",
+        431: "The request's line and headers are too large.",
         500: "A fault of the server.",
         503: "The server cannot answer now. Try again.",
     }
@@ -71,8 +71,6 @@ def _response(status: int, comments: Mapping[str, str]) -> Schema:
     headers: Schema = {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}}
     if status == 401:
         headers["WWW-Authenticate"] = {"schema": {"type": "string"}, "required": True}
-    if status == 405:
-        headers["Allow"] = {"schema": {"type": "string"}, "required": True}
     if status in {429, 503}:
         headers["Retry-After"] = {"schema": {"type": "string"}, "description": "Seconds to wait.", "required": True}
     content: Schema = {"application/json": {"schema": {"$ref": ERROR}}}

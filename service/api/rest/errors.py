@@ -5,9 +5,9 @@ Their bodies are those of every other error (`service.api.errors`).
 
 from collections.abc import Iterable
 
-from service.api.errors import ApiError
+from service.api.errors import ApiError, Violation, invalid
 
-__all__ = ["HttpError", "encoded", "not_allowed", "not_found", "too_large", "too_slow"]
+__all__ = ["HttpError", "encoded", "head_too_large", "no_http", "not_allowed", "not_found", "too_large", "too_slow"]
 
 
 class HttpError(ApiError):
@@ -16,6 +16,16 @@ class HttpError(ApiError):
     def __init__(self, reason: str, text: str, *headers: tuple[str, str]) -> None:
         super().__init__(reason, text)
         self.headers = headers
+
+
+def no_http() -> ApiError:
+    """400: what came is no request of HTTP."""
+    return invalid([Violation("", "the bytes are no request of HTTP/1.1", "MALFORMED")])
+
+
+def head_too_large(limit: int) -> ApiError:
+    """431: the request's line and headers have more than `limit` bytes."""
+    return ApiError("HEAD_TOO_LARGE", f"the request's line and headers are larger than {limit} bytes")
 
 
 def not_found() -> ApiError:

@@ -19,6 +19,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from service.api.errors import Violation, invalid
+from service.api.rest.field_names import BODY
 from service.api.rest.json_text import Json, JsonObject, kind
 from service.api.rest.scalars import Unfit, from_text, scalar
 
@@ -40,13 +41,19 @@ class Faults:
 
     MOST: Final = 20
 
-    def __init__(self) -> None:
+    def __init__(self, misplaced: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`misplaced` says of fields that the body has not, by their names, where they belong."""
         self._found: list[Violation] = []
+        self._misplaced = misplaced
 
     def add(self, field: str, text: str, reason: str) -> None:
-        """Notes a fault of a field, by its path, such as `game.rule_set.jokers`."""
+        """Notes a fault of a field, by its path in the body, such as `ruleSet.jokers`; the body's own is empty."""
         if not self.full:
-            self._found.append(Violation(field[:200], text, reason))
+            self._found.append(Violation(field[:200] or BODY, text, reason))
+
+    def add_unknown(self, field: str) -> None:
+        """Notes that the body has no such field."""
+        self.add(field, self._misplaced.get(field, "no such field"), "UNKNOWN_FIELD")
 
     @property
     def full(self) -> bool:
@@ -69,18 +76,18 @@ OWN_FORMS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def merge(message: Message, value: Json, faults: Faults, path: str = "") -> None:
-    """Sets the fields of a message from an object of JSON. `path` is the message's own, empty for the whole request."""
+    """Sets the fields of a message from an object of JSON. `path` is the message's own, empty for the whole body."""
     if not isinstance(value, JsonObject):
-        faults.add(path or "body", f"must be an object, not {kind(value)}", "NOT_AN_OBJECT")
+        faults.add(path, f"must be an object, not {kind(value)}", "NOT_AN_OBJECT")
         return
     seen: set[str] = set()
     for name, member in value.members:
         if faults.full:
             return
         field = field_named(descriptor_of(message), name)
-        where = ".".join(filter(None, (path, field.name if field else name or '""')))
+        where = ".".join(filter(None, (path, field.json_name if field else name or '""')))
         if field is None:
-            faults.add(where, "no such field", "UNKNOWN_FIELD")
+            faults.add_unknown(where)
         elif field.name in seen:
             faults.add(where, "given twice", "REPEATED_FIELD")
         else:
@@ -118,9 +125,10 @@ def is_excluded(message: Message, field: FieldDescriptor, faults: Faults, path: 
     """Whether another field of the same oneof is set already, which is a fault."""
     group = field.containing_oneof
     rival = message.WhichOneof(group.name) if group else None
-    if rival in {None, field.name}:
+    if rival is None or rival == field.name:
         return False
-    faults.add(path, f"{field.name} and {rival} exclude each other", "ONEOF_CONFLICT")
+    other = descriptor_of(message).fields_by_name[rival]
+    faults.add(path, f"{field.json_name} and {other.json_name} exclude each other", "ONEOF_CONFLICT")
     return True
 
 

@@ -17,8 +17,9 @@ from service.api.rest import sse
 from service.api.rest.answers import send_error, send_json
 from service.api.rest.cursor import resume
 from service.api.rest.errors import encoded, too_large, too_slow
+from service.api.rest.field_names import name_in
 from service.api.rest.presence import until_gone
-from service.api.rest.routes import Routes
+from service.api.rest.routes import Route, Routes
 from service.api.rest.to_json import to_json
 from service.api.rest.transcode import transcode
 from service.observability import account
@@ -65,13 +66,14 @@ class Front:
                 request = transcode(route, captured, scope["query_string"], body)
                 last_event_id = headers.last("last-event-id")
                 resume(request, last_event_id)
-            if route.method.server_streaming:
-                answers = self._calls.stream(route.method, request, caller)
-                await sse.serve(answers, about, receive, send, resumed=bool(last_event_id))
-            else:
-                with _cut_off():
-                    answer = await self._answer(route.method, request, caller, receive)
-                await send_json(send, to_json(answer), about)
+            with _named(route):
+                if route.method.server_streaming:
+                    answers = self._calls.stream(route.method, request, caller)
+                    await sse.serve(answers, about, receive, send, resumed=bool(last_event_id))
+                else:
+                    with _cut_off():
+                        answer = await self._answer(route.method, request, caller, receive)
+                    await send_json(send, to_json(answer), about)
         except ApiError as error:
             await send_error(send, error, about)
         except _Gone:
@@ -139,6 +141,15 @@ def _raw_path(scope: Scope) -> str:
     """The path as it was sent, percent-encoded."""
     raw: bytes | None = scope.get("raw_path")
     return quote(scope["path"]) if raw is None else raw.decode("ascii", "surrogateescape")
+
+
+@contextmanager
+def _named(route: Route) -> Iterator[None]:
+    """Names what a call finds wrong with its request by the names that the caller knows."""
+    try:
+        yield
+    except ApiError as error:
+        raise (error.renamed(name_in(route)) if error.violations else error) from error
 
 
 @contextmanager

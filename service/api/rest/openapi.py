@@ -12,17 +12,18 @@ from service.api.rest.error_docs import error_responses
 from service.api.rest.openapi_types import Schema
 from service.api.rest.operations import Operations
 from service.api.rest.routes import Route, routes_of
-from service.api.rest.schemas import Schemas, held_by
+from service.api.rest.schemas import Form, Schemas, held_by
 
 __all__ = ["document"]
 
 _ABOUT: Final = (
     "Rummy at tables: create one, join it, play and watch. The same API is served as gRPC, from the same protos.\n\n"
-    "Bodies are JSON. Names are in camel case; snake case is understood, too. A field left out has its default, and "
-    "one that does not exist is refused. A seat's token, which JoinGame answers with, goes into the header "
-    "`Authorization: Bearer TOKEN`.\n\n"
+    "Bodies are JSON. Names are in camel case; snake case is understood, too. In a request, a field left out has its "
+    "default, an unknown one is refused, and one that only the server sets is ignored. In an answer, ignore what you "
+    "do not know: a later release may add fields, events and enum values. A seat's token, which JoinGame answers with, "
+    "goes into the header `Authorization: Bearer TOKEN`.\n\n"
     "Every error has the body that AIP-193 describes: a reason to act on, a sentence to read, "
-    "and the path of each bad field."
+    "and the path of each bad field. An HTTP method that a path does not take is 405, `VERB_NOT_ALLOWED`."
 )
 
 
@@ -35,7 +36,9 @@ def document(services: Sequence[ServiceDescriptor], *, keyed: frozenset[str] = f
     for file in {service.file.package: service.file for service in services}.values():
         told |= comments(file)
     routes = [route for service in services for route in routes_of(service)]
-    schemas = Schemas(told, held_by(route.method.input_type for route in routes))
+    asked = held_by((route.method.input_type for route in routes), Form.REQUEST)
+    answered = held_by((route.method.output_type for route in routes), Form.ANSWER)
+    schemas = Schemas(told, asked, answered)
     paths = _paths(routes, Operations(schemas, told, keyed))
     error_schemas, responses = error_responses(told)
     return msgspec.json.encode(
@@ -83,7 +86,7 @@ _API_KEY: Final[Schema] = {
     "type": "apiKey",
     "in": "header",
     "name": "X-Api-Key",
-    "description": "The key of one who may create tables. Ask the operator of the server for it.",
+    "description": "A key for creating tables. Ask the operator of the server for one.",
 }
 
 

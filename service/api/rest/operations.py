@@ -14,7 +14,7 @@ from service.api.rest.examples import example
 from service.api.rest.from_json import has_own_form
 from service.api.rest.openapi_types import Schema, Value
 from service.api.rest.routes import Route
-from service.api.rest.schemas import Schemas
+from service.api.rest.schemas import Form, Schemas
 from service.api.rest.sse import CONTENT_TYPE
 from service.api.rest.stream_docs import ABOUT, event_schema
 
@@ -66,7 +66,7 @@ class Operations:
 
     def _path_parameter(self, field: FieldDescriptor, name: str, fixed: str) -> Schema:
         """A part of a field that the path holds, which follows the `fixed` part."""
-        schema = self._schemas.field(field)
+        schema = self._schemas.field(field, Form.REQUEST)
         pattern, begins = schema.get("pattern"), f"^{fixed}/" if fixed else "^"
         follows = isinstance(pattern, str) and pattern.startswith(begins)
         return {
@@ -84,7 +84,7 @@ class Operations:
             return []
         found: list[Value] = []
         for names, field in _parameters(route.method.input_type, route.path_fields | {route.body}):
-            schema = self._schemas.field(field)
+            schema = self._schemas.field(field, Form.REQUEST)
             about = schema.pop("description", "")
             found.append(
                 {
@@ -101,19 +101,19 @@ class Operations:
         request = route.method.input_type
         if route.body == "*":
             required = any(is_required(field) for field in request.fields if field.name not in route.path_fields)
-            media: Schema = {"schema": self._schemas.message(request, route.path_fields)}
+            media: Schema = {"schema": self._schemas.message(request, Form.REQUEST, route.path_fields)}
             media["example"] = example(request, without=route.path_fields)
         else:
             field = request.fields_by_name[route.body]
             required = is_required(field)
-            media = {"schema": self._schemas.field(field)}
+            media = {"schema": self._schemas.field(field, Form.REQUEST)}
             if field.message_type and not field.is_repeated:
                 media["example"] = example(field.message_type)
         return {"required": required, "content": {"application/json": media}}
 
     def _good(self, route: Route) -> Schema:
         answer = route.method.output_type
-        schema = self._schemas.message(answer)
+        schema = self._schemas.message(answer, Form.ANSWER)
         headers: Schema = {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}}
         about = self._comments.get(answer.full_name, "")
         if not route.method.server_streaming:
@@ -133,7 +133,7 @@ class Operations:
     def _statuses(self, route: Route) -> set[int]:
         """The statuses of errors: those of any call, those of its path and body, and those that the comments name."""
         request = route.method.input_type
-        found = {400, 401, 429, 500, 503}
+        found = {400, 401, 429, 431, 500, 503}
         if route.path_fields:
             found.add(404)
         if route.body:
@@ -143,7 +143,7 @@ class Operations:
         names = [route.method.full_name, *(field.full_name for field in request.fields)]
         told = set(_CODE.findall(" ".join(self._comments.get(name, "") for name in names)))
         named = {http_status_of(reason) for reason, code in CODES.items() if code_name(code) in told}
-        return found | (named - {405, 408, 413, 415})
+        return found | (named - {405, 408, 413, 415, 431})
 
 
 _CODE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Z]{5,}\b")

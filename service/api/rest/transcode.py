@@ -23,22 +23,31 @@ def transcode(route: Route, captured: Mapping[str, str], query: bytes, body: byt
     """The request message that an HTTP request stands for.
 
     `captured` holds the fields of the path, `query` the raw query string, `body` JSON, or nothing where the route takes
-    none. Raises ApiError INVALID_FIELD that names each fault: fields by their path in the message, unknown ones by the
-    name that was given.
+    none. Raises ApiError INVALID_FIELD that names each fault: fields by their path in the body or in the query, unknown
+    ones by the name that was given.
     """
     message = message_factory.GetMessageClass(route.method.input_type)()
-    faults = Faults()
+    faults = Faults(_of_the_query(route))
     if route.body == "*":
         merge(message, parse(body), faults)
     elif route.body:
         field = descriptor_of(message).fields_by_name[route.body]
         if body.strip():
-            set_value(message, field, parse(body), faults, field.name)
+            set_value(message, field, parse(body), faults, "")
     for path, text in captured.items():
         _set_captured(message, path, text, faults)
     _set_query(message, route, query, faults)
     faults.refuse()
     return message
+
+
+def _of_the_query(route: Route) -> Mapping[str, str]:
+    """What belongs into the query where the body is one field of the request, by either of its names."""
+    if route.body in {"", "*"}:
+        return {}
+    fields = [field for field in route.method.input_type.fields if field.name not in route.path_fields | {route.body}]
+    text = "goes into the query of this call, not into its body"
+    return {name: text for field in fields for name in (field.name, field.json_name)}
 
 
 def _set_captured(message: Message, path: str, text: str, faults: Faults) -> None:
@@ -49,9 +58,9 @@ def _set_captured(message: Message, path: str, text: str, faults: Faults) -> Non
     field = descriptor_of(message).fields_by_name[last]
     before = getattr(message, last)
     written = before != field.default_value
-    set_value(message, field, text, faults, path)
+    set_value(message, field, text, faults, field.json_name)
     if written and getattr(message, last) != before:
-        faults.add(path, "differs from the path", "PATH_MISMATCH")
+        faults.add(field.json_name, "differs from the path", "PATH_MISMATCH")
 
 
 def _set_query(message: Message, route: Route, query: bytes, faults: Faults) -> None:
@@ -60,10 +69,12 @@ def _set_query(message: Message, route: Route, query: bytes, faults: Faults) -> 
     for name, text in _parameters(query):
         steps = _steps(descriptor_of(message), name)
         path = ".".join(step.name for step in steps)
-        if not steps or route.body == "*" or path in closed or steps[0].name in closed:
+        if steps and route.body == "*" and path not in closed:
+            faults.add(name, "goes into the body of this call, not into its query", "UNKNOWN_FIELD")
+        elif not steps or path in closed or steps[0].name in closed:
             faults.add(name or '""', "no such query parameter", "UNKNOWN_FIELD")
         else:
-            given.setdefault(path, (steps, []))[1].append(text)
+            given.setdefault(".".join(step.json_name for step in steps), (steps, []))[1].append(text)
     for path, (steps, texts) in given.items():
         _set_parameter(message, steps, texts, faults, path)
 

@@ -43,6 +43,7 @@ def new_grpc_server(
     calls: Calls,
     *,
     trusted_proxies: int = DEFAULTS.trusted_proxies,
+    receive_s: float = DEFAULTS.receive_seconds,
     send_s: float = DEFAULTS.send_seconds,
     connection_age: Age | None = None,
 ) -> GrpcServer:
@@ -51,6 +52,7 @@ def new_grpc_server(
         calls,
         max_request_bytes=DEFAULTS.max_request_bytes,
         trusted_proxies=trusted_proxies,
+        receive_s=receive_s,
         send_s=send_s,
         connection_age=connection_age,
         shared=False,

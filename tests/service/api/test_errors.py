@@ -92,7 +92,13 @@ def test_an_error_says_when_to_come_again() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "status"),
-    [("VERB_NOT_ALLOWED", 405), ("BODY_TOO_SLOW", 408), ("BODY_TOO_LARGE", 413), ("BODY_COMPRESSED", 415)],
+    [
+        ("VERB_NOT_ALLOWED", 405),
+        ("BODY_TOO_SLOW", 408),
+        ("BODY_TOO_LARGE", 413),
+        ("BODY_COMPRESSED", 415),
+        ("HEAD_TOO_LARGE", 431),
+    ],
 )
 def test_what_http_refuses_has_its_own_status(reason: str, status: int) -> None:
     """What only HTTP can refuse has the status that HTTP has for it, whatever its code."""
@@ -137,6 +143,17 @@ def test_bad_fields_are_all_named() -> None:
 def test_a_violation_of_the_whole_request_has_no_path() -> None:
     """What is wrong with a request as a whole is told without a field."""
     assert invalid([Violation("", "is no message")]).text == "is no message"
+
+
+def test_a_front_may_have_names_of_its_own_for_fields() -> None:
+    """An error can be told with other names for its bad fields, in its details as in its sentence."""
+    found = [Violation(f"a_{number}", "is wrong") for number in range(5)]
+    error = impossible(found).renamed(str.upper)
+    assert error.text == "the rule set cannot be played: A_0: is wrong; A_1: is wrong; A_2: is wrong; and 2 more"
+    assert [field for field, _, _ in bad_fields(error)] == [violation.field.upper() for violation in found]
+    limited = ApiError("LIMIT_EXCEEDED", "later", {"k": "v"}, [Violation("a", "is wrong")], 2.0).renamed(str.upper)
+    assert (limited.text, limited.metadata, limited.retry_s) == ("later", {"k": "v"}, 2.0)
+    assert bad_fields(limited) == [("A", "is wrong", "INVALID")]
 
 
 @pytest.mark.parametrize("path", ["actions[63].lay_down.cards[119]", "g" * 200, "ü" * 60])

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from prometheus_client import REGISTRY
 from rummy.v1 import action_pb2, game_pb2, game_service_pb2, game_service_pb2_grpc, rule_set_service_pb2
 from structlog.testing import capture_logs
 
@@ -81,9 +82,9 @@ class Table:
 
 @asynccontextmanager
 async def serving(
-    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, send_s: float = 30
+    table: Table, *, host: str = "127.0.0.1", trusted_proxies: int = 0, receive_s: float = 20, send_s: float = 30
 ) -> AsyncIterator[tuple[GrpcServer, grpc.aio.Channel]]:
-    server = new_grpc_server(table.calls(), trusted_proxies=trusted_proxies, send_s=send_s)
+    server = new_grpc_server(table.calls(), trusted_proxies=trusted_proxies, receive_s=receive_s, send_s=send_s)
     port = await server.start(host, 0)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
@@ -300,24 +301,64 @@ async def test_stopping_lets_calls_finish() -> None:
         await stopping
 
 
-async def test_too_large_a_request_is_refused() -> None:
-    """A request above the limit is RESOURCE_EXHAUSTED, and the handler is not asked."""
+async def test_too_large_a_request_is_refused_and_logged() -> None:
+    """A request above the limit is RESOURCE_EXHAUSTED, and the handler is not asked; the log has why."""
     table = Table()
     async with serving(table) as (_, channel):
         stub = game_service_pb2_grpc.GameServiceStub(channel)
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
+        with capture_logs() as lines, pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.GetGame(game_service_pb2.GetGameRequest(name="x" * 70_000))
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert not table.callers
+    (line,) = lines
+    assert (line["event"], line["reason"]) == ("call", "BODY_TOO_LARGE")
 
 
-async def test_unknown_method_is_unimplemented() -> None:
-    """A method that no service has is UNIMPLEMENTED."""
-    async with serving(Table()) as (_, channel):
-        cheat: Raw = channel.unary_unary(f"/{GAME_SERVICE.full_name}/Cheat")
+@pytest.mark.parametrize("method", ["GetGame", "Observe"])
+async def test_a_call_whose_message_does_not_come_is_given_up(method: str) -> None:
+    """It ends in time, with a reason that is worth another try; however many there are, none is kept."""
+    table = Table()
+    async with serving(table, receive_s=0.3) as (_, channel), asyncio.timeout(60):
+        call: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(
+            f"/{GAME_SERVICE.full_name}/{method}"
+        )
+        silent = [call() for _ in range(50)]
+        for one in silent:
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await one.read()
+            assert (caught.value.code(), reason_of(caught.value)) == (grpc.StatusCode.ABORTED, "BODY_TOO_SLOW")
+    assert not table.callers
+
+
+async def test_a_call_without_a_message_is_refused() -> None:
+    """A client that says it has sent all, and has sent nothing, is told so."""
+    table = Table()
+    async with serving(table) as (_, channel):
+        call: grpc.aio.StreamUnaryCall[bytes, bytes] = channel.stream_unary(f"/{GAME_SERVICE.full_name}/GetGame")()
+        await call.done_writing()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await cheat(b"")
-        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+            await call
+        assert (caught.value.code(), reason_of(caught.value)) == (grpc.StatusCode.INVALID_ARGUMENT, "BODY_TOO_LARGE")
+    assert not table.callers
+
+
+@pytest.mark.parametrize("path", [f"/{GAME_SERVICE.full_name}/Cheat", "/poker.v1.Poker/Bet", "/nothing"])
+async def test_unknown_method_is_unimplemented_and_logged(path: str) -> None:
+    """A method that no service has is UNIMPLEMENTED with a reason, has its line in the log, and is counted."""
+    labels = {"method": "unknown", "front": "grpc", "code": "UNIMPLEMENTED", "reason": "METHOD_NOT_FOUND"}
+    before = REGISTRY.get_sample_value("rummyd_calls_total", labels) or 0.0
+    async with serving(Table()) as (_, channel):
+        cheat: Raw = channel.unary_unary(path)
+        with capture_logs() as lines, pytest.raises(grpc.aio.AioRpcError) as caught:
+            await cheat(b"x" * 100_000, metadata=(("x-request-id", "mine-3"),))
+        error = caught.value
+        assert error.code() is grpc.StatusCode.UNIMPLEMENTED
+        assert reason_of(error) == "METHOD_NOT_FOUND"
+        assert dict(error.trailing_metadata())["x-request-id"] == "mine-3"
+    (line,) = lines
+    assert (line["event"], line["call_id"]) == ("call", "mine-3")
+    assert {name: line[name] for name in labels} == labels
+    assert REGISTRY.get_sample_value("rummyd_calls_total", labels) == before + 1
 
 
 async def test_health_is_what_it_was_told() -> None:

@@ -27,8 +27,8 @@ class Action(_message.Message):
 
     @_typing.final
     class Draw(_message.Message):
-        """Draws from the stock: one card, or as many as the opening draw says. It reveals a card and cannot be taken back, so it must be
-        the last action of its request.
+        """Draws from the stock: one card, or in round 1 as many as `opening_draw` says. A draw reveals a card and cannot be
+        taken back, so it must be the last action of its request.
         """
 
         DESCRIPTOR: _descriptor.Descriptor
@@ -50,7 +50,7 @@ class Action(_message.Message):
 
         COUNT_FIELD_NUMBER: _builtins.int
         count: _builtins.int
-        """How many cards to take from the top, at least 1. The deepest of them is the chosen card."""
+        """How many cards to take from the top, 1 to 120. The deepest of them is the chosen card."""
         def __init__(
             self,
             *,
@@ -100,10 +100,10 @@ class Action(_message.Message):
         meld: _builtins.int
         """The number of the meld."""
         end: _card_pb2.End.ValueType
-        """The end of a run, where a joker or an ace could go on either."""
+        """The end of the run, where a joker or an ace would fit at either."""
         @_builtins.property
         def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-            """The cards, in any order. They are judged together."""
+            """The cards, in any order. They are judged as one group."""
 
         def __init__(
             self,
@@ -164,7 +164,9 @@ class Action(_message.Message):
 
     @_typing.final
     class Pass(_message.Message):
-        """Ends the turn without a discard where the discard is optional; or, with the stock gone, declines to take from the pile."""
+        """Ends the turn without a discard, where discards are optional; or declines to take from the pile when the stock is
+        gone.
+        """
 
         DESCRIPTOR: _descriptor.Descriptor
 

@@ -71,8 +71,8 @@ Global___End: _TypeAlias = End  # noqa: Y015
 class Meld(_message.Message):
     """A meld on the table.
 
-    Cards are strings everywhere in this API: rank then suit (`AS 2H TD JC QD KH`), or `JK` for a joker. Equal cards of two packs
-    are interchangeable.
+    Cards are strings everywhere in this API: rank then suit (`AS 2H TD JC QD KH`), or `JK` for a joker. Equal cards of
+    two packs are interchangeable.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -94,7 +94,7 @@ class Meld(_message.Message):
 
     @_builtins.property
     def owners(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The seat that laid each card, as long as `cards`."""
+        """The seat that laid each card: one entry per entry of `cards`."""
 
     def __init__(
         self,

@@ -31,11 +31,11 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_INVALID_PAGE_TOKEN: _ErrorReason.ValueType  # 3
     """A page token is not one that this call gave."""
     ERROR_REASON_ACTION_AFTER_DRAW: _ErrorReason.ValueType  # 4
-    """An action after a draw from the stock in the same request."""
+    """A request has another action after a draw from the stock."""
     ERROR_REASON_TOKEN_REQUIRED: _ErrorReason.ValueType  # 5
     """The call needs a seat's token."""
     ERROR_REASON_TOKEN_INVALID: _ErrorReason.ValueType  # 6
-    """The token is none of this table's, or was revoked."""
+    """The token is not one of this table's, or was revoked."""
     ERROR_REASON_GAME_NOT_FOUND: _ErrorReason.ValueType  # 7
     """There is no such table, or it has expired."""
     ERROR_REASON_RULE_SET_NOT_FOUND: _ErrorReason.ValueType  # 8
@@ -43,11 +43,11 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_REQUEST_ID_REUSED: _ErrorReason.ValueType  # 9
     """The request id was used for another call."""
     ERROR_REASON_VERSION_MISMATCH: _ErrorReason.ValueType  # 10
-    """The game is at another version than expected. Metadata: `current_version`."""
+    """The table is not at the expected version. Metadata: `current_version`."""
     ERROR_REASON_CONTENTION: _ErrorReason.ValueType  # 11
-    """Others kept changing the game while the call was tried. Try again."""
+    """Other calls kept changing the table while this one was tried. Try again."""
     ERROR_REASON_GAME_NOT_OPEN: _ErrorReason.ValueType  # 12
-    """The table does not wait for players."""
+    """The table is not waiting for players."""
     ERROR_REASON_SEAT_TAKEN: _ErrorReason.ValueType  # 14
     """That seat is not free."""
     ERROR_REASON_TOO_FEW_PLAYERS: _ErrorReason.ValueType  # 15
@@ -55,59 +55,63 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_GAME_NOT_STARTED: _ErrorReason.ValueType  # 16
     """The match has not begun."""
     ERROR_REASON_GAME_OVER: _ErrorReason.ValueType  # 17
-    """The table is closed: the match was played or given up."""
+    """The table is closed: the match was played to its end or abandoned."""
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 18
-    """The store of games cannot be reached. Try again."""
+    """The store of tables cannot be reached, or takes no writes. Try again."""
     ERROR_REASON_SERVER_DRAINING: _ErrorReason.ValueType  # 19
-    """The server stops. Go on with another."""
+    """The server is stopping. Go on with another."""
     ERROR_REASON_FELL_BEHIND: _ErrorReason.ValueType  # 20
-    """The caller reads more slowly than the table is played. Go on from the last version received."""
+    """The caller reads its stream more slowly than the table changes. Resume from the last version received."""
     ERROR_REASON_NEWER_SCHEMA: _ErrorReason.ValueType  # 21
     """The table was stored by a newer release of the server."""
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 22
     """A fault of the server. The `call_id` in the metadata finds it in the server's log."""
     ERROR_REASON_GAME_NOT_OVER: _ErrorReason.ValueType  # 24
-    """The match is not over, or was given up before its end and has no replay."""
+    """The match is not over, or was abandoned before its end and has no replay."""
     ERROR_REASON_METHOD_NOT_FOUND: _ErrorReason.ValueType  # 23
-    """There is no such method or path."""
+    """There is no such method or path. Over gRPC its code is UNIMPLEMENTED."""
     ERROR_REASON_CODE_NOT_FOUND: _ErrorReason.ValueType  # 31
-    """No table has this code, or no longer."""
+    """No table has this code, or its table has expired."""
     ERROR_REASON_SPECTATORS_NOT_ALLOWED: _ErrorReason.ValueType  # 32
-    """The table keeps spectators away: the call needs a seat's token."""
+    """The table allows no spectators: the call needs a seat's token."""
     ERROR_REASON_LIMIT_EXCEEDED: _ErrorReason.ValueType  # 40
-    """A limit on what a caller or a table may do is reached. Metadata: `limit`, its name, and `most`; a RetryInfo says when to come again."""
+    """A caller or a table has reached a limit. Metadata: `limit`, its name, and `most`, what it allows. A RetryInfo says
+    how long to wait.
+    """
     ERROR_REASON_API_KEY_REQUIRED: _ErrorReason.ValueType  # 41
     """The call needs an API key, in `x-api-key`."""
     ERROR_REASON_API_KEY_INVALID: _ErrorReason.ValueType  # 42
-    """The API key is none of this server's."""
+    """The API key is not one of this server's."""
     ERROR_REASON_VERB_NOT_ALLOWED: _ErrorReason.ValueType  # 43
-    """Over REST: the path takes other verbs."""
+    """Over REST: the path exists, but not for this HTTP method."""
     ERROR_REASON_BODY_TOO_LARGE: _ErrorReason.ValueType  # 44
-    """Over REST: the body has more bytes than the server reads."""
+    """Over REST: the body is larger than the server accepts."""
     ERROR_REASON_BODY_COMPRESSED: _ErrorReason.ValueType  # 45
-    """Over REST: the body is compressed."""
+    """Over REST: the body is compressed, which the server does not accept."""
     ERROR_REASON_BODY_TOO_SLOW: _ErrorReason.ValueType  # 46
-    """Over REST: the body was not there in time. Send the request again."""
+    """The body of a request, or the message of a call over gRPC, did not arrive in time. Send it again."""
+    ERROR_REASON_HEAD_TOO_LARGE: _ErrorReason.ValueType  # 47
+    """Over REST: the request's line and headers together have more bytes than the server reads."""
     ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
     """The match is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
     """It is another seat's turn."""
     ERROR_REASON_WRONG_PHASE: _ErrorReason.ValueType  # 103
-    """Not before drawing, or not after."""
+    """The action is not possible before drawing, or not after it."""
     ERROR_REASON_LAYING_DOWN_CLOSED: _ErrorReason.ValueType  # 104
-    """Only the first player may lay down before somebody has."""
+    """Until somebody has laid down a meld, only the first player may lay cards."""
     ERROR_REASON_LAY_OFF_CLOSED: _ErrorReason.ValueType  # 105
-    """The rule set does not allow to lay off there."""
+    """The rule set does not allow laying off on that meld."""
     ERROR_REASON_NO_SUCH_MELD: _ErrorReason.ValueType  # 106
     """There is no such meld on the table."""
     ERROR_REASON_CARD_NOT_IN_HAND: _ErrorReason.ValueType  # 107
     """The seat does not hold the card."""
     ERROR_REASON_NOT_A_MELD: _ErrorReason.ValueType  # 108
-    """The cards are no meld."""
+    """The cards do not make a meld."""
     ERROR_REASON_NOT_A_LAY_OFF: _ErrorReason.ValueType  # 109
     """The cards do not fit the meld."""
     ERROR_REASON_AMBIGUOUS_PLACE: _ErrorReason.ValueType  # 110
-    """The cards fit in two ways: name the kind, or the end."""
+    """The cards fit in more than one way: name the kind of meld, or the end of the run."""
     ERROR_REASON_NO_JOKER_TO_SWAP: _ErrorReason.ValueType  # 111
     """No joker in the meld stands for the card, or the rule set leaves jokers where they lie."""
     ERROR_REASON_JOKER_NOT_PLAYED: _ErrorReason.ValueType  # 112
@@ -115,19 +119,19 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_CARD_NOT_USABLE: _ErrorReason.ValueType  # 113
     """The card could not be used at once, so it cannot be taken."""
     ERROR_REASON_TAKEN_CARD_UNUSED: _ErrorReason.ValueType  # 114
-    """The card taken from the pile must be used first."""
+    """The card taken from the pile has to be in the first lay, and is not."""
     ERROR_REASON_SAME_CARD_AS_TAKEN: _ErrorReason.ValueType  # 115
     """The card taken from the pile, or its equal, cannot be discarded in the same turn."""
     ERROR_REASON_STOCK_EMPTY: _ErrorReason.ValueType  # 116
     """The stock cannot be drawn from."""
     ERROR_REASON_DISCARD_PILE_EMPTY: _ErrorReason.ValueType  # 117
-    """The discard pile has no card."""
+    """The discard pile is empty."""
     ERROR_REASON_DISCARD_PILE_CLOSED: _ErrorReason.ValueType  # 118
-    """The rule set does not allow to take from the discard pile, or not so deep."""
+    """The rule set does not allow taking from the discard pile, or not so deep."""
     ERROR_REASON_DISCARD_REQUIRED: _ErrorReason.ValueType  # 119
     """The turn must end with a discard."""
     ERROR_REASON_NOT_IN_DISCARD_PILE: _ErrorReason.ValueType  # 120
-    """The discard pile has not as many cards."""
+    """The discard pile has fewer cards than that."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The `reason` of the `google.rpc.ErrorInfo` (domain `rummyd`) that every error carries, without the prefix."""
@@ -141,11 +145,11 @@ ERROR_REASON_INVALID_RULE_SET: ErrorReason.ValueType  # 2
 ERROR_REASON_INVALID_PAGE_TOKEN: ErrorReason.ValueType  # 3
 """A page token is not one that this call gave."""
 ERROR_REASON_ACTION_AFTER_DRAW: ErrorReason.ValueType  # 4
-"""An action after a draw from the stock in the same request."""
+"""A request has another action after a draw from the stock."""
 ERROR_REASON_TOKEN_REQUIRED: ErrorReason.ValueType  # 5
 """The call needs a seat's token."""
 ERROR_REASON_TOKEN_INVALID: ErrorReason.ValueType  # 6
-"""The token is none of this table's, or was revoked."""
+"""The token is not one of this table's, or was revoked."""
 ERROR_REASON_GAME_NOT_FOUND: ErrorReason.ValueType  # 7
 """There is no such table, or it has expired."""
 ERROR_REASON_RULE_SET_NOT_FOUND: ErrorReason.ValueType  # 8
@@ -153,11 +157,11 @@ ERROR_REASON_RULE_SET_NOT_FOUND: ErrorReason.ValueType  # 8
 ERROR_REASON_REQUEST_ID_REUSED: ErrorReason.ValueType  # 9
 """The request id was used for another call."""
 ERROR_REASON_VERSION_MISMATCH: ErrorReason.ValueType  # 10
-"""The game is at another version than expected. Metadata: `current_version`."""
+"""The table is not at the expected version. Metadata: `current_version`."""
 ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 11
-"""Others kept changing the game while the call was tried. Try again."""
+"""Other calls kept changing the table while this one was tried. Try again."""
 ERROR_REASON_GAME_NOT_OPEN: ErrorReason.ValueType  # 12
-"""The table does not wait for players."""
+"""The table is not waiting for players."""
 ERROR_REASON_SEAT_TAKEN: ErrorReason.ValueType  # 14
 """That seat is not free."""
 ERROR_REASON_TOO_FEW_PLAYERS: ErrorReason.ValueType  # 15
@@ -165,59 +169,63 @@ ERROR_REASON_TOO_FEW_PLAYERS: ErrorReason.ValueType  # 15
 ERROR_REASON_GAME_NOT_STARTED: ErrorReason.ValueType  # 16
 """The match has not begun."""
 ERROR_REASON_GAME_OVER: ErrorReason.ValueType  # 17
-"""The table is closed: the match was played or given up."""
+"""The table is closed: the match was played to its end or abandoned."""
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 18
-"""The store of games cannot be reached. Try again."""
+"""The store of tables cannot be reached, or takes no writes. Try again."""
 ERROR_REASON_SERVER_DRAINING: ErrorReason.ValueType  # 19
-"""The server stops. Go on with another."""
+"""The server is stopping. Go on with another."""
 ERROR_REASON_FELL_BEHIND: ErrorReason.ValueType  # 20
-"""The caller reads more slowly than the table is played. Go on from the last version received."""
+"""The caller reads its stream more slowly than the table changes. Resume from the last version received."""
 ERROR_REASON_NEWER_SCHEMA: ErrorReason.ValueType  # 21
 """The table was stored by a newer release of the server."""
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 22
 """A fault of the server. The `call_id` in the metadata finds it in the server's log."""
 ERROR_REASON_GAME_NOT_OVER: ErrorReason.ValueType  # 24
-"""The match is not over, or was given up before its end and has no replay."""
+"""The match is not over, or was abandoned before its end and has no replay."""
 ERROR_REASON_METHOD_NOT_FOUND: ErrorReason.ValueType  # 23
-"""There is no such method or path."""
+"""There is no such method or path. Over gRPC its code is UNIMPLEMENTED."""
 ERROR_REASON_CODE_NOT_FOUND: ErrorReason.ValueType  # 31
-"""No table has this code, or no longer."""
+"""No table has this code, or its table has expired."""
 ERROR_REASON_SPECTATORS_NOT_ALLOWED: ErrorReason.ValueType  # 32
-"""The table keeps spectators away: the call needs a seat's token."""
+"""The table allows no spectators: the call needs a seat's token."""
 ERROR_REASON_LIMIT_EXCEEDED: ErrorReason.ValueType  # 40
-"""A limit on what a caller or a table may do is reached. Metadata: `limit`, its name, and `most`; a RetryInfo says when to come again."""
+"""A caller or a table has reached a limit. Metadata: `limit`, its name, and `most`, what it allows. A RetryInfo says
+how long to wait.
+"""
 ERROR_REASON_API_KEY_REQUIRED: ErrorReason.ValueType  # 41
 """The call needs an API key, in `x-api-key`."""
 ERROR_REASON_API_KEY_INVALID: ErrorReason.ValueType  # 42
-"""The API key is none of this server's."""
+"""The API key is not one of this server's."""
 ERROR_REASON_VERB_NOT_ALLOWED: ErrorReason.ValueType  # 43
-"""Over REST: the path takes other verbs."""
+"""Over REST: the path exists, but not for this HTTP method."""
 ERROR_REASON_BODY_TOO_LARGE: ErrorReason.ValueType  # 44
-"""Over REST: the body has more bytes than the server reads."""
+"""Over REST: the body is larger than the server accepts."""
 ERROR_REASON_BODY_COMPRESSED: ErrorReason.ValueType  # 45
-"""Over REST: the body is compressed."""
+"""Over REST: the body is compressed, which the server does not accept."""
 ERROR_REASON_BODY_TOO_SLOW: ErrorReason.ValueType  # 46
-"""Over REST: the body was not there in time. Send the request again."""
+"""The body of a request, or the message of a call over gRPC, did not arrive in time. Send it again."""
+ERROR_REASON_HEAD_TOO_LARGE: ErrorReason.ValueType  # 47
+"""Over REST: the request's line and headers together have more bytes than the server reads."""
 ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101
 """The match is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102
 """It is another seat's turn."""
 ERROR_REASON_WRONG_PHASE: ErrorReason.ValueType  # 103
-"""Not before drawing, or not after."""
+"""The action is not possible before drawing, or not after it."""
 ERROR_REASON_LAYING_DOWN_CLOSED: ErrorReason.ValueType  # 104
-"""Only the first player may lay down before somebody has."""
+"""Until somebody has laid down a meld, only the first player may lay cards."""
 ERROR_REASON_LAY_OFF_CLOSED: ErrorReason.ValueType  # 105
-"""The rule set does not allow to lay off there."""
+"""The rule set does not allow laying off on that meld."""
 ERROR_REASON_NO_SUCH_MELD: ErrorReason.ValueType  # 106
 """There is no such meld on the table."""
 ERROR_REASON_CARD_NOT_IN_HAND: ErrorReason.ValueType  # 107
 """The seat does not hold the card."""
 ERROR_REASON_NOT_A_MELD: ErrorReason.ValueType  # 108
-"""The cards are no meld."""
+"""The cards do not make a meld."""
 ERROR_REASON_NOT_A_LAY_OFF: ErrorReason.ValueType  # 109
 """The cards do not fit the meld."""
 ERROR_REASON_AMBIGUOUS_PLACE: ErrorReason.ValueType  # 110
-"""The cards fit in two ways: name the kind, or the end."""
+"""The cards fit in more than one way: name the kind of meld, or the end of the run."""
 ERROR_REASON_NO_JOKER_TO_SWAP: ErrorReason.ValueType  # 111
 """No joker in the meld stands for the card, or the rule set leaves jokers where they lie."""
 ERROR_REASON_JOKER_NOT_PLAYED: ErrorReason.ValueType  # 112
@@ -225,17 +233,17 @@ ERROR_REASON_JOKER_NOT_PLAYED: ErrorReason.ValueType  # 112
 ERROR_REASON_CARD_NOT_USABLE: ErrorReason.ValueType  # 113
 """The card could not be used at once, so it cannot be taken."""
 ERROR_REASON_TAKEN_CARD_UNUSED: ErrorReason.ValueType  # 114
-"""The card taken from the pile must be used first."""
+"""The card taken from the pile has to be in the first lay, and is not."""
 ERROR_REASON_SAME_CARD_AS_TAKEN: ErrorReason.ValueType  # 115
 """The card taken from the pile, or its equal, cannot be discarded in the same turn."""
 ERROR_REASON_STOCK_EMPTY: ErrorReason.ValueType  # 116
 """The stock cannot be drawn from."""
 ERROR_REASON_DISCARD_PILE_EMPTY: ErrorReason.ValueType  # 117
-"""The discard pile has no card."""
+"""The discard pile is empty."""
 ERROR_REASON_DISCARD_PILE_CLOSED: ErrorReason.ValueType  # 118
-"""The rule set does not allow to take from the discard pile, or not so deep."""
+"""The rule set does not allow taking from the discard pile, or not so deep."""
 ERROR_REASON_DISCARD_REQUIRED: ErrorReason.ValueType  # 119
 """The turn must end with a discard."""
 ERROR_REASON_NOT_IN_DISCARD_PILE: ErrorReason.ValueType  # 120
-"""The discard pile has not as many cards."""
+"""The discard pile has fewer cards than that."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

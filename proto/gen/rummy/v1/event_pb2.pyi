@@ -34,7 +34,7 @@ class EventBatch(_message.Message):
     version: _builtins.int
     """The version that the call made. Versions of a game are consecutive: no gap, no duplicate."""
     epoch: _builtins.str
-    """The epoch that the version counts in: with the version, where to go on from."""
+    """The epoch that the version counts in. Version and epoch together are the place to resume from."""
     @_builtins.property
     def commit_time(self) -> _timestamp_pb2.Timestamp:
         """When it was committed."""
@@ -95,7 +95,7 @@ class Event(_message.Message):
 
     @_typing.final
     class SeatLeft(_message.Message):
-        """A player left. Before the match the seat is free again; in the match it is played for."""
+        """A player left. Before the match the seat becomes free again; during the match a bot plays it."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -388,7 +388,7 @@ class Event(_message.Message):
 
         @_builtins.property
         def high(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-            """The cards that went above a run's highest, low to high; of a set all."""
+            """The cards that went above a run's highest, low to high; for a set, all cards are here."""
 
         def __init__(
             self,
@@ -419,7 +419,7 @@ class Event(_message.Message):
         meld: _builtins.int
         """The number of the meld."""
         card: _builtins.str
-        """The natural card, which lies in the joker's place now."""
+        """The natural card, which now lies in the joker's place."""
         place: _builtins.int
         """The joker's place among the meld's cards, from 0."""
         def __init__(
@@ -482,7 +482,7 @@ class Event(_message.Message):
 
     @_typing.final
     class HandVoided(_message.Message):
-        """A seat laid down cards in a way that is no meld: its hand is void for the rest of the deal."""
+        """A seat laid cards that make no meld, or do not fit the one named: its hand is void for the rest of the deal."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -535,11 +535,11 @@ class Event(_message.Message):
 
         @_builtins.property
         def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-            """Each seat's total."""
+            """Each seat's total over the match."""
 
         @_builtins.property
         def settlement(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-            """What each seat receives, negative: pays. All zero without a settlement."""
+            """What each seat settles: positive: receives; negative: pays. All zero without a settlement."""
 
         def __init__(
             self,
@@ -556,7 +556,7 @@ class Event(_message.Message):
 
     @_typing.final
     class TurnTimedOut(_message.Message):
-        """A player ran out of time. What follows in this turn was played for the seat."""
+        """A player ran out of time. The rest of this turn was played for the seat."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -576,7 +576,7 @@ class Event(_message.Message):
 
     @_typing.final
     class TurnExtended(_message.Message):
-        """A player has longer, by the time in which the service could not answer."""
+        """A player was given more time, to make up for an outage of the service."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -586,7 +586,7 @@ class Event(_message.Message):
         """The seat."""
         @_builtins.property
         def deadline(self) -> _timestamp_pb2.Timestamp:
-            """When it is played for now."""
+            """The new deadline, at which the turn is played for the seat."""
 
         def __init__(
             self,
@@ -745,7 +745,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def turn_extended(self) -> Global___Event.TurnExtended:
-        """A player has longer."""
+        """A player was given more time."""
 
     @_builtins.property
     def seat_away(self) -> Global___Event.SeatAway:
@@ -794,7 +794,7 @@ Global___Event: _TypeAlias = Event  # noqa: Y015
 
 @_typing.final
 class DealResult(_message.Message):
-    """How a deal ended, and what it held: everything that was hidden is open now."""
+    """How a deal ended. Everything that was hidden in it is open now."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -809,15 +809,17 @@ class DealResult(_message.Message):
         REASON_OUT: DealResult._Reason.ValueType  # 1
         """A seat went out."""
         REASON_STOCK: DealResult._Reason.ValueType  # 2
-        """The stock is gone, and nobody goes on from the pile."""
+        """The stock ran out, and the seat to move did not take from the pile, or the draw could not be served."""
         REASON_ROUNDS: DealResult._Reason.ValueType  # 3
         """The last round allowed was played."""
         REASON_IDLE: DealResult._Reason.ValueType  # 4
-        """Nobody drew from the stock or laid down for as many rounds as are allowed."""
+        """Nobody drew from the stock or laid cards for as many rounds as `idle_limit` allows."""
         REASON_STUCK: DealResult._Reason.ValueType  # 5
-        """The seat to move could do nothing, or one turn-over of the pile too many was needed."""
+        """The seat to move could neither draw nor take, or the draw needed one more turn-over than `turn_over_limit`
+        allows.
+        """
         REASON_VOIDED: DealResult._Reason.ValueType  # 6
-        """No seat is left whose hand is not void."""
+        """Every hand is void."""
 
     class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
         """What ended a deal."""
@@ -827,19 +829,21 @@ class DealResult(_message.Message):
     REASON_OUT: DealResult.Reason.ValueType  # 1
     """A seat went out."""
     REASON_STOCK: DealResult.Reason.ValueType  # 2
-    """The stock is gone, and nobody goes on from the pile."""
+    """The stock ran out, and the seat to move did not take from the pile, or the draw could not be served."""
     REASON_ROUNDS: DealResult.Reason.ValueType  # 3
     """The last round allowed was played."""
     REASON_IDLE: DealResult.Reason.ValueType  # 4
-    """Nobody drew from the stock or laid down for as many rounds as are allowed."""
+    """Nobody drew from the stock or laid cards for as many rounds as `idle_limit` allows."""
     REASON_STUCK: DealResult.Reason.ValueType  # 5
-    """The seat to move could do nothing, or one turn-over of the pile too many was needed."""
+    """The seat to move could neither draw nor take, or the draw needed one more turn-over than `turn_over_limit`
+    allows.
+    """
     REASON_VOIDED: DealResult.Reason.ValueType  # 6
-    """No seat is left whose hand is not void."""
+    """Every hand is void."""
 
     @_typing.final
     class Hand(_message.Message):
-        """A hand, open."""
+        """A hand, face up."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -875,7 +879,7 @@ class DealResult(_message.Message):
     void: _builtins.bool
     """Whether the deal is void: nobody scores."""
     pool: _builtins.int
-    """Points that stay in the pool."""
+    """Points that stay in the pool for the next deal."""
     seed: _builtins.str
     """The seed that the deal was shuffled by, in hex. Its SHA-256 was published before the deal."""
     @_builtins.property
@@ -884,11 +888,11 @@ class DealResult(_message.Message):
 
     @_builtins.property
     def deal_scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What each seat scored in the deal."""
+        """What each seat scored in this deal alone."""
 
     @_builtins.property
     def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Each seat's total."""
+        """Each seat's running total over the match, this deal included."""
 
     @_builtins.property
     def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___DealResult.Hand]:

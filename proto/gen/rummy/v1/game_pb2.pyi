@@ -25,7 +25,9 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Game(_message.Message):
-    """A table: its seats, its rules and the match that is played at it."""
+    """A table: its seats, its rules, and the match that is played at it. What people call a game, such as Rummy 500, is a
+    preset (see RuleSetService).
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -44,10 +46,10 @@ class Game(_message.Message):
         STATE_FINISHED: Game._State.ValueType  # 3
         """The match is over."""
         STATE_ABANDONED: Game._State.ValueType  # 4
-        """Everybody left before the end."""
+        """Every player left before the end."""
 
     class State(_State, metaclass=_StateEnumTypeWrapper):
-        """Where a table stands."""
+        """What state a table is in."""
 
     STATE_UNSPECIFIED: Game.State.ValueType  # 0
     """Not said."""
@@ -58,7 +60,7 @@ class Game(_message.Message):
     STATE_FINISHED: Game.State.ValueType  # 3
     """The match is over."""
     STATE_ABANDONED: Game.State.ValueType  # 4
-    """Everybody left before the end."""
+    """Every player left before the end."""
 
     class _Visibility:
         ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -67,21 +69,21 @@ class Game(_message.Message):
     class _VisibilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[Game._Visibility.ValueType], _builtins.type):
         DESCRIPTOR: _descriptor.EnumDescriptor
         VISIBILITY_UNSPECIFIED: Game._Visibility.ValueType  # 0
-        """Not said: as public."""
+        """Left out: public."""
         VISIBILITY_PUBLIC: Game._Visibility.ValueType  # 1
-        """Anybody: it is listed, and QuickJoin leads to it."""
+        """Anybody: ListGames lists it, and QuickJoin leads to it."""
         VISIBILITY_PRIVATE: Game._Visibility.ValueType  # 2
-        """Who has its code, or was told its name."""
+        """Only those who have been told its code or its name."""
 
     class Visibility(_Visibility, metaclass=_VisibilityEnumTypeWrapper):
-        """Who finds a table without knowing its name."""
+        """Who can find a table without knowing its name."""
 
     VISIBILITY_UNSPECIFIED: Game.Visibility.ValueType  # 0
-    """Not said: as public."""
+    """Left out: public."""
     VISIBILITY_PUBLIC: Game.Visibility.ValueType  # 1
-    """Anybody: it is listed, and QuickJoin leads to it."""
+    """Anybody: ListGames lists it, and QuickJoin leads to it."""
     VISIBILITY_PRIVATE: Game.Visibility.ValueType  # 2
-    """Who has its code, or was told its name."""
+    """Only those who have been told its code or its name."""
 
     class _Spectators:
         ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -90,7 +92,7 @@ class Game(_message.Message):
     class _SpectatorsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[Game._Spectators.ValueType], _builtins.type):
         DESCRIPTOR: _descriptor.EnumDescriptor
         SPECTATORS_UNSPECIFIED: Game._Spectators.ValueType  # 0
-        """Not said: as allowed."""
+        """Left out: allowed."""
         SPECTATORS_ALLOWED: Game._Spectators.ValueType  # 1
         """They see what lies on the table."""
         SPECTATORS_NOT_ALLOWED: Game._Spectators.ValueType  # 2
@@ -100,7 +102,7 @@ class Game(_message.Message):
         """Whether those who have no seat may look on."""
 
     SPECTATORS_UNSPECIFIED: Game.Spectators.ValueType  # 0
-    """Not said: as allowed."""
+    """Left out: allowed."""
     SPECTATORS_ALLOWED: Game.Spectators.ValueType  # 1
     """They see what lies on the table."""
     SPECTATORS_NOT_ALLOWED: Game.Spectators.ValueType  # 2
@@ -125,12 +127,12 @@ class Game(_message.Message):
             STATE_TAKEN: Game.Seat._State.ValueType  # 2
             """A player has it."""
             STATE_LEFT: Game.Seat._State.ValueType  # 3
-            """Its player left the match. It is played for."""
+            """Its player left the match. A bot plays it."""
             STATE_AWAY: Game.Seat._State.ValueType  # 4
             """Its player has missed too many turns. A bot plays it until the player acts, or calls ResumeSeat."""
 
         class State(_State, metaclass=_StateEnumTypeWrapper):
-            """Where a seat stands."""
+            """What state a seat is in."""
 
         STATE_UNSPECIFIED: Game.Seat.State.ValueType  # 0
         """Not said."""
@@ -139,7 +141,7 @@ class Game(_message.Message):
         STATE_TAKEN: Game.Seat.State.ValueType  # 2
         """A player has it."""
         STATE_LEFT: Game.Seat.State.ValueType  # 3
-        """Its player left the match. It is played for."""
+        """Its player left the match. A bot plays it."""
         STATE_AWAY: Game.Seat.State.ValueType  # 4
         """Its player has missed too many turns. A bot plays it until the player acts, or calls ResumeSeat."""
 
@@ -149,16 +151,18 @@ class Game(_message.Message):
         BOT_FIELD_NUMBER: _builtins.int
         BANK_FIELD_NUMBER: _builtins.int
         state: Global___Game.Seat.State.ValueType
-        """Where it stands."""
+        """What state it is in."""
         display_name: _builtins.str
         """The player's name. Empty where the seat is free."""
         entropy: _builtins.str
-        """What the player adds to the shuffle."""
+        """What the player added to the shuffle."""
         bot: _builtins.bool
-        """Whether a bot was put there instead of a player."""
+        """Whether a bot was seated here by AddBot, instead of a player."""
         @_builtins.property
         def bank(self) -> _duration_pb2.Duration:
-            """What is left of the seat's time bank; all of it for spectators where none are allowed. Unset where the table has no turn limit."""
+            """What is left of the seat's time bank. Where spectators are not allowed, they are shown the full bank. Unset where
+            the table has no turn limit.
+            """
 
         def __init__(
             self,
@@ -177,7 +181,7 @@ class Game(_message.Message):
 
     @_typing.final
     class TurnLimit(_message.Message):
-        """How long a player may take. An outage of the service of more than two seconds does not count."""
+        """How long a player may take. Outages of the service of more than two seconds do not count."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -185,14 +189,14 @@ class Game(_message.Message):
         BANK_FIELD_NUMBER: _builtins.int
         MISSES_FIELD_NUMBER: _builtins.int
         misses: _builtins.int
-        """After how many missed turns on end a bot plays the seat, up to 100. 0: 2."""
+        """After how many missed turns in a row a bot plays the seat, up to 100. 0 or left out: 2."""
         @_builtins.property
         def turn(self) -> _duration_pb2.Duration:
             """The time for each turn, 1 second to 1 day."""
 
         @_builtins.property
         def bank(self) -> _duration_pb2.Duration:
-            """What each seat may take beyond it, in all its turns of the match together, up to 1 day. Left out: nothing."""
+            """The extra time that each seat has for all its turns of the match together, up to 1 day. Left out: none."""
 
         def __init__(
             self,
@@ -228,32 +232,38 @@ class Game(_message.Message):
     name: _builtins.str
     """The resource name, `games/{game}`."""
     display_name: _builtins.str
-    """A name for people, at most 80 characters, of the kinds that a player's name in JoinGame may have."""
+    """A name for people, at most 80 characters. The same characters are allowed as in a player's name in JoinGame."""
     seat_count: _builtins.int
-    """How many seats the table has, 2 to 8; the rule set may allow fewer, and another number is a fault of it."""
+    """How many seats the table has, 2 to 8. A number that the rule set does not allow is a fault of the rule set."""
     state: Global___Game.State.ValueType
-    """Where the table stands."""
+    """What state the table is in."""
     version: _builtins.int
-    """The version: 1 at creation, one more with each accepted call that changed something."""
+    """The version: 1 at creation, and one more with each accepted call that changes something."""
     epoch: _builtins.str
-    """Names this history of the game. Another epoch means that the versions seen before are of a history that is lost."""
+    """Names this history of the table. A different epoch means that the versions seen before belong to a history that was
+    lost.
+    """
     commitment: _builtins.str
-    """SHA-256 of the seed of the first deal, in hex: published before the deal, so that the shuffle can be proved afterwards."""
+    """SHA-256 of the seed of the first deal, in hex: published before the deal, so that the shuffle can be proved
+    afterwards.
+    """
     visibility: Global___Game.Visibility.ValueType
-    """Who finds the table without knowing its name."""
+    """Who can find the table without knowing its name."""
     join_code: _builtins.str
-    """What a private table is found by with FindGame, for people to tell each other: six of the digits and capital letters, without those that are
-    easily mistaken, `0 O 1 I L U`. It leads to the table as long as there is one. Empty at a public table.
+    """The code by which FindGame finds a private table, for people to tell each other: six digits and capital letters,
+    without the easily confused `0 O 1 I L U`. It is valid as long as the table exists. Empty for a public table.
     """
     spectators: Global___Game.Spectators.ValueType
     """Whether those who have no seat may look on."""
     rematch: _builtins.str
-    """The table where those who played here play again, `games/{game}`, once one of them has called Rematch. Told to the seats of a match that is over,
-    by GetGame and in snapshots.
+    """The table of the rematch, `games/{game}`, once a player has called Rematch. Shown only to the seats of a finished
+    match, by GetGame and in snapshots.
     """
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
-        """The rules: in a request a preset with the fields that differ, or all fields. Left out: `basic`. In an answer they are whole."""
+        """The rules. In a request: a preset with the fields that differ, or all fields; left out: `basic`. In an answer: all
+        fields.
+        """
 
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___Game.Seat]:
@@ -269,15 +279,19 @@ class Game(_message.Message):
 
     @_builtins.property
     def expire_time(self) -> _timestamp_pb2.Timestamp:
-        """When it is deleted unless it changes before. The end of the match may bring it nearer."""
+        """When it is deleted, unless it changes before then. The end of the match may bring it nearer."""
 
     @_builtins.property
     def view(self) -> _view_pb2.View:
-        """The match as the caller may see it. Unset before it starts, in lists, and for spectators where none are allowed."""
+        """The match as the caller may see it. Unset before the match starts, in lists, and for spectators where they are not
+        allowed.
+        """
 
     @_builtins.property
     def turn_limit(self) -> Global___Game.TurnLimit:
-        """How long a player may take. Left out: as long as he likes. When the time is up the seat draws and discards by itself."""
+        """How long a player may take. When the time is up, the server draws and discards for the seat. Left out, or unset in
+        an answer: as long as they like.
+        """
 
     def __init__(
         self,

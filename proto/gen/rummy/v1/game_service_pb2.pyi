@@ -33,7 +33,9 @@ class CreateGameRequest(_message.Message):
     GAME_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Makes the call safe to retry: a random UUID (version 4). The table's name follows from it, so that a private table is as secret as this is."""
+    """Makes the call safe to retry: a random UUID (version 4). The table's name is derived from it, so a private table is
+    only as secret as this id.
+    """
     @_builtins.property
     def game(self) -> _game_pb2.Game:
         """The table to create."""
@@ -82,7 +84,7 @@ class FindGameRequest(_message.Message):
 
     CODE_FIELD_NUMBER: _builtins.int
     code: _builtins.str
-    """The table's `join_code`. Small letters, blanks and hyphens are taken, too."""
+    """The table's `join_code`. Lower-case letters, spaces and hyphens are accepted, too."""
     def __init__(
         self,
         *,
@@ -105,9 +107,9 @@ class ListGamesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """The greatest number of tables to answer with. 0: 20. Above 100: 100."""
+    """The most tables to answer with. 0: 20. Above 100: 100."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before."""
+    """The `next_page_token` of the previous page."""
     def __init__(
         self,
         *,
@@ -131,7 +133,7 @@ class ListGamesResponse(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Names the next page. Empty on the last one."""
+    """The token of the next page. Empty on the last page."""
     @_builtins.property
     def games(self) -> _containers.RepeatedCompositeFieldContainer[_game_pb2.Game]:
         """The tables, newest first."""
@@ -164,17 +166,17 @@ class JoinGameRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     display_name: _builtins.str
-    """The player's name, 1 to 40 characters with something to be seen: no control characters, none that are not seen or turn the text about, and no
-    more than 4 accents on a letter.
+    """The player's name, 1 to 40 characters, at least one of them visible: no control characters, no invisible ones, none
+    that change the direction of the text, and at most 4 accents per letter.
     """
     seat: _builtins.int
     """The seat to take, from 0. Left out: the lowest free one."""
     entropy: _builtins.str
-    """What the player adds to the shuffle, up to 64 printable ASCII characters, so that nobody can have chosen the cards alone. It is shown
-    to all, and goes into every deal of the match together with that deal's seed.
+    """What the player adds to the shuffle, up to 64 printable ASCII characters, so that nobody can have chosen the cards
+    alone. Everybody is shown it. It goes into every shuffle of the match, together with the deal's seed.
     """
     request_id: _builtins.str
-    """Makes the call safe to retry: a random UUID (version 4), which nobody can guess, since a retry answers with the seat's token."""
+    """Makes the call safe to retry: a random UUID (version 4). Keep it secret: a retry answers with the seat's token."""
     def __init__(
         self,
         *,
@@ -209,10 +211,10 @@ class QuickJoinRequest(_message.Message):
     entropy: _builtins.str
     """What the player adds to the shuffle, as in JoinGame."""
     request_id: _builtins.str
-    """Makes the call safe to retry: a random UUID (version 4), which nobody can guess, since a retry answers with the seat's token."""
+    """Makes the call safe to retry: a random UUID (version 4). Keep it secret: a retry answers with the seat's token."""
     @_builtins.property
     def game(self) -> _game_pb2.Game:
-        """The table that is asked for, as for CreateGame. Its `display_name` is taken where it is created, and does not count otherwise."""
+        """The table asked for, as for CreateGame. Its `display_name` is used only if the table has to be created."""
 
     def __init__(
         self,
@@ -242,7 +244,7 @@ class JoinGameResponse(_message.Message):
     seat: _builtins.int
     """The seat, from 0."""
     token: _builtins.str
-    """The seat's token. It is told here only; the server keeps a hash."""
+    """The seat's token. It is given here only; the server keeps a hash of it."""
     @_builtins.property
     def game(self) -> _game_pb2.Game:
         """The table as the seat sees it."""
@@ -275,7 +277,7 @@ class AddBotRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     display_name: _builtins.str
-    """The bot's name, as a player's in JoinGame. Left out: `Bot`."""
+    """The bot's name, like a player's in JoinGame. Left out: `Bot`."""
     seat: _builtins.int
     """The seat to take, from 0. Left out: the lowest free one."""
     request_id: _builtins.str
@@ -424,7 +426,7 @@ class ActRequest(_message.Message):
     expected_version: _builtins.int
     """The version that the actions were chosen for. At any other the call is ABORTED."""
     validate_only: _builtins.bool
-    """Says what would happen, changes nothing and reveals nothing that is hidden."""
+    """Whether to say only what would happen. The call then changes nothing, and reveals nothing that is hidden."""
     @_builtins.property
     def actions(self) -> _containers.RepeatedCompositeFieldContainer[_action_pb2.Action]:
         """The actions, applied in order, all or none. A draw from the stock must be the last."""
@@ -458,11 +460,11 @@ class ActResponse(_message.Message):
     EVENTS_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version that the call made; with `validate_only` the version that it was judged at."""
+    """The version that the call made; with `validate_only`, the version that it was judged at."""
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]:
-        """What happened, as the seat sees it; with `validate_only` what would happen, without cards and results that are still hidden.
-        Empty in the answer to a retry that comes when the version is not kept any more.
+        """What happened, as the seat sees it; with `validate_only`, what would happen, without the cards and results that are
+        still hidden. Empty in the answer to a retry once the version is no longer kept.
         """
 
     @_builtins.property
@@ -496,9 +498,11 @@ class ListLegalActionsRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     page_size: _builtins.int
-    """The greatest number of actions to answer with. 0: 200. Above 1000: 1000."""
+    """The most actions to answer with. 0: 200. Above 1000: 1000."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before. It holds for one version of the game: afterwards the call is ABORTED (`VERSION_MISMATCH`)."""
+    """The `next_page_token` of the previous page. It is valid for one version of the table: after a change the call is
+    ABORTED (`VERSION_MISMATCH`).
+    """
     def __init__(
         self,
         *,
@@ -524,12 +528,12 @@ class ListLegalActionsResponse(_message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Names the next page. Empty on the last one."""
+    """The token of the next page. Empty on the last page."""
     version: _builtins.int
-    """The version of the game that they are legal at."""
+    """The version of the table at which they are legal."""
     @_builtins.property
     def actions(self) -> _containers.RepeatedCompositeFieldContainer[_action_pb2.Action]:
-        """The actions. Each may be sent to Act as it stands."""
+        """The actions. Each may be sent to Act as it is."""
 
     def __init__(
         self,
@@ -577,10 +581,10 @@ class SuggestActionResponse(_message.Message):
     ACTION_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version of the game that it was chosen for."""
+    """The version of the table that it was chosen for."""
     @_builtins.property
     def action(self) -> _action_pb2.Action:
-        """The action. It is legal, and may be sent to Act as it stands, with `version` as its `expected_version`."""
+        """The action. It is legal, and may be sent to Act as it is, with `version` as the `expected_version`."""
 
     def __init__(
         self,
@@ -631,12 +635,12 @@ class ObserveRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     after: _builtins.int
-    """The last version that the caller has seen. 0: none, so that the stream begins with a snapshot."""
+    """The last version that the caller has seen. 0: none; the stream begins with a snapshot."""
     epoch: _builtins.str
     """The epoch that `after` belongs to. Left out: the current one."""
     mark: _builtins.str
-    """The mark that the message with version `after` had. Where the table has lost that version, as a Redis that fails over
-    may, and has another of the same number, the stream begins with a snapshot. Left out: such a loss is not noticed.
+    """The mark that came with version `after`. If a failover of Redis has lost that version and another has taken its
+    number, the stream begins with a snapshot. Left out: such a loss goes unnoticed.
     """
     def __init__(
         self,
@@ -662,14 +666,14 @@ class ObserveResponse(_message.Message):
 
     @_typing.final
     class Heartbeat(_message.Message):
-        """Nothing happened, and the stream is alive. Sent after 15 seconds of silence."""
+        """Nothing happened, and the stream is alive. Sent after 15 seconds of silence (by default)."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
         VERSION_FIELD_NUMBER: _builtins.int
         TIME_FIELD_NUMBER: _builtins.int
         version: _builtins.int
-        """The version of the game."""
+        """The version of the table."""
         @_builtins.property
         def time(self) -> _timestamp_pb2.Timestamp:
             """The server's time."""
@@ -691,10 +695,14 @@ class ObserveResponse(_message.Message):
     HEARTBEAT_FIELD_NUMBER: _builtins.int
     MARK_FIELD_NUMBER: _builtins.int
     mark: _builtins.str
-    """Tells the version of this snapshot or batch from any other of the same number: 16 hex digits. Heartbeats have none."""
+    """Distinguishes the version of this snapshot or batch from any other with the same number: 16 hex digits. Heartbeats
+    have none.
+    """
     @_builtins.property
     def snapshot(self) -> _game_pb2.Game:
-        """The whole table: at the beginning, and where the versions after `after` are not kept any more, or that one is lost."""
+        """The whole table: at the beginning, where the versions after `after` are no longer kept, and where that version
+        was lost.
+        """
 
     @_builtins.property
     def batch(self) -> _event_pb2.EventBatch:
@@ -702,7 +710,7 @@ class ObserveResponse(_message.Message):
 
     @_builtins.property
     def heartbeat(self) -> Global___ObserveResponse.Heartbeat:
-        """A sign of life."""
+        """A sign that the stream is alive."""
 
     def __init__(
         self,
@@ -737,16 +745,16 @@ class ListEventsRequest(_message.Message):
     name: _builtins.str
     """The table, `games/{game}`."""
     after: _builtins.int
-    """The last version that the caller has seen. 0: none, so that the answer is a snapshot."""
+    """The last version that the caller has seen. 0: none; the answer is a snapshot."""
     epoch: _builtins.str
     """The epoch that `after` belongs to. Left out: the current one."""
     page_size: _builtins.int
-    """The greatest number of versions to answer with. 0: 100. Above 100: 100."""
+    """The most versions to answer with. 0: 100. Above 100: 100."""
     mark: _builtins.str
     """The mark that came with version `after`, as in Observe."""
     @_builtins.property
     def wait(self) -> _duration_pb2.Duration:
-        """How long to wait for something to tell, up to 30 seconds. Left out: not at all."""
+        """How long to wait for news, up to 30 seconds. Left out: not at all."""
 
     def __init__(
         self,
@@ -780,22 +788,24 @@ class ListEventsResponse(_message.Message):
     OVER_FIELD_NUMBER: _builtins.int
     MARK_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version to go on after."""
+    """The version to go on from, as `after` in the next call."""
     epoch: _builtins.str
     """The epoch that the version counts in."""
     more: _builtins.bool
-    """Whether later versions are there already."""
+    """Whether there are later versions already."""
     over: _builtins.bool
-    """Whether the table is over and everything has been told: nothing will follow `version`."""
+    """Whether the match is over and nothing will follow `version`."""
     mark: _builtins.str
-    """The mark to go on with: it tells this version from any other of the same number."""
+    """The mark to go on from: it distinguishes this version from any other with the same number."""
     @_builtins.property
     def snapshot(self) -> _game_pb2.Game:
-        """The whole table, and no batches: where there is nothing to go on from, the epoch is another, the versions after `after` are not kept any more, or that one is lost."""
+        """The whole table, instead of batches: where `after` is 0, the epoch is another, the versions after `after` are no
+        longer kept, or that version was lost. Otherwise unset.
+        """
 
     @_builtins.property
     def batches(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.EventBatch]:
-        """The events of the versions after `after`, in order. Empty where there are none yet."""
+        """The events of the versions after `after`, in order. Empty if there are none yet."""
 
     def __init__(
         self,

@@ -30,18 +30,23 @@ if _version_not_supported:
 class GameServiceStub:
     """Rummy at tables: create one, join it, play and watch.
 
-    **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
-    HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
-    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
+    **Words.** A *table* is the resource Game, `games/{game}`. A *match* is what is played at it, over one or more deals.
+    A *game* in the everyday sense, such as Rummy 500, is a preset: see RuleSetService.
 
-    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
-    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
+    **Callers.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC
+    metadata or HTTP header). A call without a token is a spectator's. A token that is not one of the table's is
+    UNAUTHENTICATED (`TOKEN_INVALID`). A table may exclude spectators: their calls for its match are PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
 
-    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
-    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+
+    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
+    metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
+    INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a table, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def __init__(self, channel):
@@ -140,24 +145,30 @@ class GameServiceStub:
 class GameServiceServicer:
     """Rummy at tables: create one, join it, play and watch.
 
-    **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
-    HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
-    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
+    **Words.** A *table* is the resource Game, `games/{game}`. A *match* is what is played at it, over one or more deals.
+    A *game* in the everyday sense, such as Rummy 500, is a preset: see RuleSetService.
 
-    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
-    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
+    **Callers.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC
+    metadata or HTTP header). A call without a token is a spectator's. A token that is not one of the table's is
+    UNAUTHENTICATED (`TOKEN_INVALID`). A table may exclude spectators: their calls for its match are PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
 
-    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
-    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+
+    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
+    metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
+    INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a table, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def CreateGame(self, request, context):
-        """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
+        """Creates a table, with all seats free.
 
-        INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
+        UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`): the server asks for an API key.
+        INVALID_ARGUMENT (`INVALID_RULE_SET`): the rule set cannot be played; every fault is named at once.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -172,7 +183,7 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FindGame(self, request, context):
-        """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+        """Finds a private table by its `join_code`, and gives it as a spectator may see it.
 
         NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
         """
@@ -181,46 +192,52 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListGames(self, request, context):
-        """Lists the public tables that wait for players, newest first, without their views.
+        """Lists the public tables that are waiting for players, newest first, without their views.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def JoinGame(self, request, context):
-        """Takes a seat. The table starts by itself when its last seat is taken.
+        """Takes a seat. The match starts by itself when the last seat is taken.
 
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
+        is not free (`SEAT_TAKEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def QuickJoin(self, request, context):
-        """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
-        several it is the fullest, then the oldest. Where there is none, it is created.
+        """Takes a seat at an open public table like the one asked for: with the same rules, number of seats, turn limit and
+        `spectators`. If there are several, it takes the fullest, then the oldest; if there is none, it creates one.
 
-        A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
-        private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
-        (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
+        A retry finds the seat again for as long as the server keeps matches.
+        INVALID_ARGUMENT: the rule set cannot be played (`INVALID_RULE_SET`), or a private table was asked for
+        (`INVALID_FIELD`).
+        ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
+        UNAUTHENTICATED (`TOKEN_INVALID`): the call is a retry, and its seat has been given up since.
+        ABORTED (`CONTENTION`): every table filled up before a seat could be taken; try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AddBot(self, request, context):
-        """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+        """Puts a bot on a free seat. Only a player at the table may. The match starts by itself when the last seat is taken.
 
-        A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+        A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
+        is left, or all are away.
+        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+        (`SEAT_TAKEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeSeat(self, request, context):
-        """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
-        no bot plays it nothing changes.
+        """Takes the caller's seat back from the bot that plays it because its player missed too many turns. Acting does so,
+        too. If no bot plays the seat, nothing changes.
 
         FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
         """
@@ -229,8 +246,8 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LeaveGame(self, request, context):
-        """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
-        last player leaves, the match is abandoned.
+        """Gives up the caller's seat and revokes its token. Before the match the seat becomes free again. During the match a
+        bot plays it; when the last player leaves, the match is abandoned.
 
         FAILED_PRECONDITION (`GAME_OVER`): the match is over.
         """
@@ -239,20 +256,22 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Rematch(self, request, context):
-        """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
-        and on any server, meet there.
+        """Takes the caller's seat at the table of the rematch. The first call creates it; all who played meet there, in
+        whatever order and on whatever server they call.
 
-        It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
-        unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-        StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
-        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+        It has the same rules, seats, turn limit, `spectators` and bots. It is private: strangers cannot join unless they
+        are told its code. The caller has the same seat number and name as before. The match starts when everybody has
+        come, or by StartGame without the others. Callers who have come already get their seat and token again; those who
+        have left the new table since get a new token.
+        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller
+        (`GAME_NOT_OPEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StartGame(self, request, context):
-        """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
+        """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
         FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
         """
@@ -263,8 +282,9 @@ class GameServiceServicer:
     def Act(self, request, context):
         """Plays one or more actions of the caller's turn, in order, all or none.
 
-        FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
-        (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
+        FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
+        was abandoned (`GAME_OVER`).
+        ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -272,53 +292,58 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLegalActions(self, request, context):
-        """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty.
+        """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SuggestAction(self, request, context):
-        """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+        """Gets a hint: what a bot would do next in the caller's place. It is based only on what the caller is shown, and
+        changes nothing.
 
-        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
-        (`NOT_YOUR_TURN`).
+        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to
+        move (`NOT_YOUR_TURN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
-        opens every card that was hidden.
+        """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and
+        accepted actions. It reveals every card that was hidden.
 
-        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
-        keeps spectators away, and the call has no seat's token.
+        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+        PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Observe(self, request, context):
-        """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
+        """Watches a table: a snapshot where one is needed, then every version in order, without gap or duplicate, with
+        heartbeats in between.
 
-        The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
-        with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-        with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-        (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        The stream ends with OK after the last event of the match. Over HTTP it is a stream of server-sent events, which
+        `Last-Event-ID` resumes.
+        UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; resume, there or elsewhere, from the last version
+        received.
+        ABORTED (`FELL_BEHIND`): the caller reads too slowly; resume from the last version received.
+        UNAUTHENTICATED (`TOKEN_INVALID`): the caller's seat was given up.
+        PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEvents(self, request, context):
-        """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
-        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
-        `epoch` and `mark` of the answer.
+        """Lists what has happened at a table after a version, for clients that cannot keep a stream open: the same versions
+        that Observe gives, in order, without gap or duplicate, from any server, and the whole table where Observe would
+        give a snapshot. Go on from the `version`, `epoch` and `mark` of the answer.
 
-        With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-        when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-        (`SPECTATORS_NOT_ALLOWED`).
+        With `wait` the call answers as soon as there is news, or with nothing when the time is up.
+        UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; call again, there or elsewhere.
+        PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -423,18 +448,23 @@ def add_GameServiceServicer_to_server(servicer, server):
 class GameService:
     """Rummy at tables: create one, join it, play and watch.
 
-    **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
-    HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
-    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
+    **Words.** A *table* is the resource Game, `games/{game}`. A *match* is what is played at it, over one or more deals.
+    A *game* in the everyday sense, such as Rummy 500, is a preset: see RuleSetService.
 
-    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
-    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
+    **Callers.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC
+    metadata or HTTP header). A call without a token is a spectator's. A token that is not one of the table's is
+    UNAUTHENTICATED (`TOKEN_INVALID`). A table may exclude spectators: their calls for its match are PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
 
-    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
-    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+
+    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
+    metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
+    INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a table, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @staticmethod

@@ -31,18 +31,23 @@ GRPC_VERSION: str
 class GameServiceStub:
     """Rummy at tables: create one, join it, play and watch.
 
-    **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
-    HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
-    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
+    **Words.** A *table* is the resource Game, `games/{game}`. A *match* is what is played at it, over one or more deals.
+    A *game* in the everyday sense, such as Rummy 500, is a preset: see RuleSetService.
 
-    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
-    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
+    **Callers.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC
+    metadata or HTTP header). A call without a token is a spectator's. A token that is not one of the table's is
+    UNAUTHENTICATED (`TOKEN_INVALID`). A table may exclude spectators: their calls for its match are PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
 
-    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
-    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+
+    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
+    metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
+    INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a table, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @_typing.overload
@@ -50,239 +55,279 @@ class GameServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GameServiceAsyncStub: ...
     CreateGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.CreateGameRequest, _game_pb2.Game]
-    """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
+    """Creates a table, with all seats free.
 
-    INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
+    UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`): the server asks for an API key.
+    INVALID_ARGUMENT (`INVALID_RULE_SET`): the rule set cannot be played; every fault is named at once.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
     """
     GetGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetGameRequest, _game_pb2.Game]
     """Gets a table as the caller may see it."""
     FindGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.FindGameRequest, _game_pb2.Game]
-    """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+    """Finds a private table by its `join_code`, and gives it as a spectator may see it.
 
     NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
     """
     ListGames: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]
-    """Lists the public tables that wait for players, newest first, without their views."""
+    """Lists the public tables that are waiting for players, newest first, without their views."""
     JoinGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]
-    """Takes a seat. The table starts by itself when its last seat is taken.
+    """Takes a seat. The match starts by itself when the last seat is taken.
 
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
+    is not free (`SEAT_TAKEN`).
     """
     QuickJoin: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]
-    """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
-    several it is the fullest, then the oldest. Where there is none, it is created.
+    """Takes a seat at an open public table like the one asked for: with the same rules, number of seats, turn limit and
+    `spectators`. If there are several, it takes the fullest, then the oldest; if there is none, it creates one.
 
-    A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
-    private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
-    (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
+    A retry finds the seat again for as long as the server keeps matches.
+    INVALID_ARGUMENT: the rule set cannot be played (`INVALID_RULE_SET`), or a private table was asked for
+    (`INVALID_FIELD`).
+    ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
+    UNAUTHENTICATED (`TOKEN_INVALID`): the call is a retry, and its seat has been given up since.
+    ABORTED (`CONTENTION`): every table filled up before a seat could be taken; try again.
     """
     AddBot: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]
-    """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+    """Puts a bot on a free seat. Only a player at the table may. The match starts by itself when the last seat is taken.
 
-    A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+    A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
+    is left, or all are away.
+    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+    (`SEAT_TAKEN`).
     """
     ResumeSeat: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]
-    """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
-    no bot plays it nothing changes.
+    """Takes the caller's seat back from the bot that plays it because its player missed too many turns. Acting does so,
+    too. If no bot plays the seat, nothing changes.
 
     FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
     """
     LeaveGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.LeaveGameRequest, _game_pb2.Game]
-    """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
-    last player leaves, the match is abandoned.
+    """Gives up the caller's seat and revokes its token. Before the match the seat becomes free again. During the match a
+    bot plays it; when the last player leaves, the match is abandoned.
 
     FAILED_PRECONDITION (`GAME_OVER`): the match is over.
     """
     Rematch: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.JoinGameResponse]
-    """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
-    and on any server, meet there.
+    """Takes the caller's seat at the table of the rematch. The first call creates it; all who played meet there, in
+    whatever order and on whatever server they call.
 
-    It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
-    unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-    StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
-    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+    It has the same rules, seats, turn limit, `spectators` and bots. It is private: strangers cannot join unless they
+    are told its code. The caller has the same seat number and name as before. The match starts when everybody has
+    come, or by StartGame without the others. Callers who have come already get their seat and token again; those who
+    have left the new table since get a new token.
+    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller
+    (`GAME_NOT_OPEN`).
     """
     StartGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]
-    """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
+    """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
     FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
     """
     Act: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ActRequest, _game_service_pb2.ActResponse]
     """Plays one or more actions of the caller's turn, in order, all or none.
 
-    FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
-    (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
+    FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
+    was abandoned (`GAME_OVER`).
+    ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
     """
     ListLegalActions: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]
-    """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty."""
     SuggestAction: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]
-    """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+    """Gets a hint: what a bot would do next in the caller's place. It is based only on what the caller is shown, and
+    changes nothing.
 
-    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
-    (`NOT_YOUR_TURN`).
+    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to
+    move (`NOT_YOUR_TURN`).
     """
     GetReplay: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _replay_pb2.Replay]
-    """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
-    opens every card that was hidden.
+    """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and
+    accepted actions. It reveals every card that was hidden.
 
-    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
-    keeps spectators away, and the call has no seat's token.
+    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+    PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
     """
     Observe: _grpc.UnaryStreamMultiCallable[_game_service_pb2.ObserveRequest, _game_service_pb2.ObserveResponse]
-    """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
+    """Watches a table: a snapshot where one is needed, then every version in order, without gap or duplicate, with
+    heartbeats in between.
 
-    The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
-    with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-    with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-    (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+    The stream ends with OK after the last event of the match. Over HTTP it is a stream of server-sent events, which
+    `Last-Event-ID` resumes.
+    UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; resume, there or elsewhere, from the last version
+    received.
+    ABORTED (`FELL_BEHIND`): the caller reads too slowly; resume from the last version received.
+    UNAUTHENTICATED (`TOKEN_INVALID`): the caller's seat was given up.
+    PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
     """
     ListEvents: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListEventsRequest, _game_service_pb2.ListEventsResponse]
-    """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
-    without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
-    `epoch` and `mark` of the answer.
+    """Lists what has happened at a table after a version, for clients that cannot keep a stream open: the same versions
+    that Observe gives, in order, without gap or duplicate, from any server, and the whole table where Observe would
+    give a snapshot. Go on from the `version`, `epoch` and `mark` of the answer.
 
-    With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-    when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-    (`SPECTATORS_NOT_ALLOWED`).
+    With `wait` the call answers as soon as there is news, or with nothing when the time is up.
+    UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; call again, there or elsewhere.
+    PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
     """
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
     """Rummy at tables: create one, join it, play and watch.
 
-    **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
-    HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
-    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
+    **Words.** A *table* is the resource Game, `games/{game}`. A *match* is what is played at it, over one or more deals.
+    A *game* in the everyday sense, such as Rummy 500, is a preset: see RuleSetService.
 
-    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
-    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
+    **Callers.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC
+    metadata or HTTP header). A call without a token is a spectator's. A token that is not one of the table's is
+    UNAUTHENTICATED (`TOKEN_INVALID`). A table may exclude spectators: their calls for its match are PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
 
-    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
-    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+
+    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
+    metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
+    INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a table, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.CreateGameRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
+    """Creates a table, with all seats free.
 
-    INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
+    UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`): the server asks for an API key.
+    INVALID_ARGUMENT (`INVALID_RULE_SET`): the rule set cannot be played; every fault is named at once.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
     """
     GetGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Gets a table as the caller may see it."""
     FindGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.FindGameRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+    """Finds a private table by its `join_code`, and gives it as a spectator may see it.
 
     NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
     """
     ListGames: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]  # type: ignore[assignment]
-    """Lists the public tables that wait for players, newest first, without their views."""
+    """Lists the public tables that are waiting for players, newest first, without their views."""
     JoinGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
-    """Takes a seat. The table starts by itself when its last seat is taken.
+    """Takes a seat. The match starts by itself when the last seat is taken.
 
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
+    is not free (`SEAT_TAKEN`).
     """
     QuickJoin: _aio.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
-    """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
-    several it is the fullest, then the oldest. Where there is none, it is created.
+    """Takes a seat at an open public table like the one asked for: with the same rules, number of seats, turn limit and
+    `spectators`. If there are several, it takes the fullest, then the oldest; if there is none, it creates one.
 
-    A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
-    private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
-    (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
+    A retry finds the seat again for as long as the server keeps matches.
+    INVALID_ARGUMENT: the rule set cannot be played (`INVALID_RULE_SET`), or a private table was asked for
+    (`INVALID_FIELD`).
+    ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
+    UNAUTHENTICATED (`TOKEN_INVALID`): the call is a retry, and its seat has been given up since.
+    ABORTED (`CONTENTION`): every table filled up before a seat could be taken; try again.
     """
     AddBot: _aio.UnaryUnaryMultiCallable[_game_service_pb2.AddBotRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+    """Puts a bot on a free seat. Only a player at the table may. The match starts by itself when the last seat is taken.
 
-    A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-    FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+    A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
+    is left, or all are away.
+    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+    (`SEAT_TAKEN`).
     """
     ResumeSeat: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
-    no bot plays it nothing changes.
+    """Takes the caller's seat back from the bot that plays it because its player missed too many turns. Acting does so,
+    too. If no bot plays the seat, nothing changes.
 
     FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
     """
     LeaveGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.LeaveGameRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
-    last player leaves, the match is abandoned.
+    """Gives up the caller's seat and revokes its token. Before the match the seat becomes free again. During the match a
+    bot plays it; when the last player leaves, the match is abandoned.
 
     FAILED_PRECONDITION (`GAME_OVER`): the match is over.
     """
     Rematch: _aio.UnaryUnaryMultiCallable[_game_service_pb2.RematchRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
-    """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
-    and on any server, meet there.
+    """Takes the caller's seat at the table of the rematch. The first call creates it; all who played meet there, in
+    whatever order and on whatever server they call.
 
-    It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
-    unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-    StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
-    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+    It has the same rules, seats, turn limit, `spectators` and bots. It is private: strangers cannot join unless they
+    are told its code. The caller has the same seat number and name as before. The match starts when everybody has
+    come, or by StartGame without the others. Callers who have come already get their seat and token again; those who
+    have left the new table since get a new token.
+    FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller
+    (`GAME_NOT_OPEN`).
     """
     StartGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]  # type: ignore[assignment]
-    """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
+    """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
     FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
     """
     Act: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ActRequest, _game_service_pb2.ActResponse]  # type: ignore[assignment]
     """Plays one or more actions of the caller's turn, in order, all or none.
 
-    FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
-    (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
+    FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
+    was abandoned (`GAME_OVER`).
+    ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
     """
     ListLegalActions: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]  # type: ignore[assignment]
-    """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+    """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty."""
     SuggestAction: _aio.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]  # type: ignore[assignment]
-    """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+    """Gets a hint: what a bot would do next in the caller's place. It is based only on what the caller is shown, and
+    changes nothing.
 
-    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
-    (`NOT_YOUR_TURN`).
+    FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to
+    move (`NOT_YOUR_TURN`).
     """
     GetReplay: _aio.UnaryUnaryMultiCallable[_game_service_pb2.GetReplayRequest, _replay_pb2.Replay]  # type: ignore[assignment]
-    """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
-    opens every card that was hidden.
+    """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and
+    accepted actions. It reveals every card that was hidden.
 
-    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
-    keeps spectators away, and the call has no seat's token.
+    FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+    PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
     """
     Observe: _aio.UnaryStreamMultiCallable[_game_service_pb2.ObserveRequest, _game_service_pb2.ObserveResponse]  # type: ignore[assignment]
-    """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
+    """Watches a table: a snapshot where one is needed, then every version in order, without gap or duplicate, with
+    heartbeats in between.
 
-    The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
-    with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-    with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-    (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+    The stream ends with OK after the last event of the match. Over HTTP it is a stream of server-sent events, which
+    `Last-Event-ID` resumes.
+    UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; resume, there or elsewhere, from the last version
+    received.
+    ABORTED (`FELL_BEHIND`): the caller reads too slowly; resume from the last version received.
+    UNAUTHENTICATED (`TOKEN_INVALID`): the caller's seat was given up.
+    PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
     """
     ListEvents: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListEventsRequest, _game_service_pb2.ListEventsResponse]  # type: ignore[assignment]
-    """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
-    without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
-    `epoch` and `mark` of the answer.
+    """Lists what has happened at a table after a version, for clients that cannot keep a stream open: the same versions
+    that Observe gives, in order, without gap or duplicate, from any server, and the whole table where Observe would
+    give a snapshot. Go on from the `version`, `epoch` and `mark` of the answer.
 
-    With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-    when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-    (`SPECTATORS_NOT_ALLOWED`).
+    With `wait` the call answers as soon as there is news, or with nothing when the time is up.
+    UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; call again, there or elsewhere.
+    PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
     """
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     """Rummy at tables: create one, join it, play and watch.
 
-    **Who calls.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC metadata or
-    HTTP header). A call without a token is a spectator's. A token that is not one of the table's is UNAUTHENTICATED (`TOKEN_INVALID`).
-    A table may keep spectators away: from what only its seats may have they are PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`).
+    **Words.** A *table* is the resource Game, `games/{game}`. A *match* is what is played at it, over one or more deals.
+    A *game* in the everyday sense, such as Rummy 500, is a preset: see RuleSetService.
 
-    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. The same call with the same id, on any
-    server, as long as the table lives, answers with what the first did and changes nothing. UNAVAILABLE and ABORTED are worth a retry,
-    and LIMIT_EXCEEDED after the delay that it names. A refusal changes nothing and is not remembered: the same call may be accepted later, so
-    do not send it again once it was refused. An Act with `expected_version` is played at that version or never.
+    **Callers.** JoinGame answers with a seat's token. Calls of that seat carry it as `authorization: Bearer TOKEN` (gRPC
+    metadata or HTTP header). A call without a token is a spectator's. A token that is not one of the table's is
+    UNAUTHENTICATED (`TOKEN_INVALID`). A table may exclude spectators: their calls for its match are PERMISSION_DENIED
+    (`SPECTATORS_NOT_ALLOWED`).
 
-    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and metadata; bad fields
-    also a `google.rpc.BadRequest` that names each. Any call may answer INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
-    `google.rpc.RetryInfo`) and, where it names a game, NOT_FOUND (`GAME_NOT_FOUND`).
+    **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+
+    **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
+    metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
+    INVALID_ARGUMENT (`INVALID_FIELD`), UNAVAILABLE (`STORE_UNAVAILABLE`), RESOURCE_EXHAUSTED (`LIMIT_EXCEEDED`, with a
+    `google.rpc.RetryInfo`) and, where it names a table, NOT_FOUND (`GAME_NOT_FOUND`).
     """
 
     @_abc_1.abstractmethod
@@ -291,9 +336,10 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.CreateGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Creates a table. Nobody sits at it yet. A server may ask for an API key: UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`).
+        """Creates a table, with all seats free.
 
-        INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`); every fault is named at once.
+        UNAUTHENTICATED (`API_KEY_REQUIRED`, `API_KEY_INVALID`): the server asks for an API key.
+        INVALID_ARGUMENT (`INVALID_RULE_SET`): the rule set cannot be played; every fault is named at once.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
         """
 
@@ -311,7 +357,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.FindGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Finds a private table by the code that one of its players has told, and gives it as a spectator may see it.
+        """Finds a private table by its `join_code`, and gives it as a spectator may see it.
 
         NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
         """
@@ -322,7 +368,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListGamesResponse, _abc.Awaitable[_game_service_pb2.ListGamesResponse]]:
-        """Lists the public tables that wait for players, newest first, without their views."""
+        """Lists the public tables that are waiting for players, newest first, without their views."""
 
     @_abc_1.abstractmethod
     def JoinGame(
@@ -330,9 +376,10 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.JoinGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
-        """Takes a seat. The table starts by itself when its last seat is taken.
+        """Takes a seat. The match starts by itself when the last seat is taken.
 
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`; a full one has started), or that seat is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
+        is not free (`SEAT_TAKEN`).
         """
 
     @_abc_1.abstractmethod
@@ -341,12 +388,15 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.QuickJoinRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
-        """Takes a seat at an open public table like the one that is asked for: of the same rules, seats and turn limit, and as open to spectators. Of
-        several it is the fullest, then the oldest. Where there is none, it is created.
+        """Takes a seat at an open public table like the one asked for: with the same rules, number of seats, turn limit and
+        `spectators`. If there are several, it takes the fullest, then the oldest; if there is none, it creates one.
 
-        A retry is good for as long as a match is kept. INVALID_ARGUMENT: the rule set is impossible (`INVALID_RULE_SET`), or the table is to be
-        private (`INVALID_FIELD`). ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call. UNAUTHENTICATED
-        (`TOKEN_INVALID`): a retry that comes when the seat was given up. ABORTED (`CONTENTION`): every table was full before a seat was had; try again.
+        A retry finds the seat again for as long as the server keeps matches.
+        INVALID_ARGUMENT: the rule set cannot be played (`INVALID_RULE_SET`), or a private table was asked for
+        (`INVALID_FIELD`).
+        ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
+        UNAUTHENTICATED (`TOKEN_INVALID`): the call is a retry, and its seat has been given up since.
+        ABORTED (`CONTENTION`): every table filled up before a seat could be taken; try again.
         """
 
     @_abc_1.abstractmethod
@@ -355,10 +405,12 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.AddBotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Puts a bot on a free seat. Only a player at the table may. The table starts by itself when its last seat is taken.
+        """Puts a bot on a free seat. Only a player at the table may. The match starts by itself when the last seat is taken.
 
-        A bot knows what a player in its seat would, and takes its time by chance. When no player is left or all are away, bots stop.
-        FAILED_PRECONDITION: the table does not wait for players (`GAME_NOT_OPEN`), or that seat is not free (`SEAT_TAKEN`).
+        A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
+        is left, or all are away.
+        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+        (`SEAT_TAKEN`).
         """
 
     @_abc_1.abstractmethod
@@ -367,8 +419,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ResumeSeatRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Gives the caller's seat back to him when he was away: a bot plays a seat whose player missed too many turns. Acting does so, too. Where
-        no bot plays it nothing changes.
+        """Takes the caller's seat back from the bot that plays it because its player missed too many turns. Acting does so,
+        too. If no bot plays the seat, nothing changes.
 
         FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), or is over (`GAME_OVER`).
         """
@@ -379,8 +431,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.LeaveGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Gives up the caller's seat and revokes its token. Before the match the seat is free again. In the match it is played for; when the
-        last player leaves, the match is abandoned.
+        """Gives up the caller's seat and revokes its token. Before the match the seat becomes free again. During the match a
+        bot plays it; when the last player leaves, the match is abandoned.
 
         FAILED_PRECONDITION (`GAME_OVER`): the match is over.
         """
@@ -391,13 +443,15 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.RematchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
-        """Takes the caller's place at the table where those who played here play again. Whoever calls first creates it; all who played, in any order
-        and on any server, meet there.
+        """Takes the caller's seat at the table of the rematch. The first call creates it; all who played meet there, in
+        whatever order and on whatever server they call.
 
-        It has the same rules, seats, turn limit and say on spectators, and its bots sit there already. It is private: strangers take no seat
-        unless they are told its code. The caller has the seat number that he had, and the same name. The match starts when all have come, or by
-        StartGame without those who have not. Who has come is answered with his seat and token again, who has left since with a new token.
-        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller (`GAME_NOT_OPEN`).
+        It has the same rules, seats, turn limit, `spectators` and bots. It is private: strangers cannot join unless they
+        are told its code. The caller has the same seat number and name as before. The match starts when everybody has
+        come, or by StartGame without the others. Callers who have come already get their seat and token again; those who
+        have left the new table since get a new token.
+        FAILED_PRECONDITION: the match is not over (`GAME_NOT_OVER`), or the next one has begun without the caller
+        (`GAME_NOT_OPEN`).
         """
 
     @_abc_1.abstractmethod
@@ -406,7 +460,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.StartGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
-        """Starts the match with the players who are there. Free seats are taken away. Any seated player may.
+        """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
         FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
         """
@@ -419,8 +473,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_service_pb2.ActResponse, _abc.Awaitable[_game_service_pb2.ActResponse]]:
         """Plays one or more actions of the caller's turn, in order, all or none.
 
-        FAILED_PRECONDITION: the rules forbid it (the reason says why), or the match has not begun (`GAME_NOT_STARTED`) or was given up
-        (`GAME_OVER`). ABORTED (`VERSION_MISMATCH`): the game is not at `expected_version`; the metadata names the current one.
+        FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
+        was abandoned (`GAME_OVER`).
+        ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
         """
 
@@ -430,7 +485,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListLegalActionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListLegalActionsResponse, _abc.Awaitable[_game_service_pb2.ListLegalActionsResponse]]:
-        """Lists every action that the rules allow the caller now. Only the seat to move is told; for anybody else the list is empty."""
+        """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty."""
 
     @_abc_1.abstractmethod
     def SuggestAction(
@@ -438,10 +493,11 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.SuggestActionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.SuggestActionResponse, _abc.Awaitable[_game_service_pb2.SuggestActionResponse]]:
-        """Gets a hint: what a bot would do next in the caller's place. It goes by what the caller is shown, as a bot does, and changes nothing.
+        """Gets a hint: what a bot would do next in the caller's place. It is based only on what the caller is shown, and
+        changes nothing.
 
-        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to move
-        (`NOT_YOUR_TURN`).
+        FAILED_PRECONDITION: the match has not begun (`GAME_NOT_STARTED`), it is over (`GAME_OVER`), or another seat is to
+        move (`NOT_YOUR_TURN`).
         """
 
     @_abc_1.abstractmethod
@@ -450,11 +506,11 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_replay_pb2.Replay, _abc.Awaitable[_replay_pb2.Replay]]:
-        """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and accepted actions. It
-        opens every card that was hidden.
+        """Gets a finished match as a document from which anybody can play it again and verify it: its seeds, rules and
+        accepted actions. It reveals every card that was hidden.
 
-        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end. PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table
-        keeps spectators away, and the call has no seat's token.
+        FAILED_PRECONDITION (`GAME_NOT_OVER`): the match has not been played to its end.
+        PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
         """
 
     @_abc_1.abstractmethod
@@ -463,12 +519,16 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ObserveRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_game_service_pb2.ObserveResponse], _abc.AsyncIterator[_game_service_pb2.ObserveResponse]]:
-        """Watches a table: a snapshot where needed, then every version in order, without gap or duplicate, and heartbeats in between.
+        """Watches a table: a snapshot where one is needed, then every version in order, without gap or duplicate, with
+        heartbeats in between.
 
-        The stream ends with UNAVAILABLE (`SERVER_DRAINING`) when the server stops, with ABORTED (`FELL_BEHIND`) when the caller reads too slowly, and
-        with UNAUTHENTICATED (`TOKEN_INVALID`) when the caller's seat was given up: in the first two cases go on from the last version that was received. It ends
-        with OK after the last event of a match. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-        (`SPECTATORS_NOT_ALLOWED`). Over HTTP it is a stream of server-sent events; `Last-Event-ID` resumes it.
+        The stream ends with OK after the last event of the match. Over HTTP it is a stream of server-sent events, which
+        `Last-Event-ID` resumes.
+        UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; resume, there or elsewhere, from the last version
+        received.
+        ABORTED (`FELL_BEHIND`): the caller reads too slowly; resume from the last version received.
+        UNAUTHENTICATED (`TOKEN_INVALID`): the caller's seat was given up.
+        PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
         """
 
     @_abc_1.abstractmethod
@@ -477,13 +537,13 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListEventsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListEventsResponse, _abc.Awaitable[_game_service_pb2.ListEventsResponse]]:
-        """Lists what has happened at a table after a version, for those who cannot keep a stream open: the same versions that Observe gives, in order,
-        without gap or duplicate, from whichever server, and the table itself where Observe would give a snapshot. Go on from the `version`,
-        `epoch` and `mark` of the answer.
+        """Lists what has happened at a table after a version, for clients that cannot keep a stream open: the same versions
+        that Observe gives, in order, without gap or duplicate, from any server, and the whole table where Observe would
+        give a snapshot. Go on from the `version`, `epoch` and `mark` of the answer.
 
-        With `wait` the call answers as soon as there is something to tell, or with nothing when the time is up. It ends with UNAVAILABLE (`SERVER_DRAINING`)
-        when the server stops meanwhile: go on there or elsewhere. Where the table keeps spectators away, a call without a token is PERMISSION_DENIED
-        (`SPECTATORS_NOT_ALLOWED`).
+        With `wait` the call answers as soon as there is news, or with nothing when the time is up.
+        UNAVAILABLE (`SERVER_DRAINING`): the server is stopping; call again, there or elsewhere.
+        PERMISSION_DENIED (`SPECTATORS_NOT_ALLOWED`): the table allows no spectators, and the call has no seat's token.
         """
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

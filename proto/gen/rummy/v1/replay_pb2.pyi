@@ -20,8 +20,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Replay(_message.Message):
-    """A finished match as a portable document, which `docs/replay.md` describes in full. Its JSON form is what `python -m engine.replay` verifies: played again, the match comes to the
-    same events and scores.
+    """A finished match as a portable document, described in full in `docs/replay.md`. `python -m engine.replay` verifies
+    its JSON form: played again, the match produces the same events and scores.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -35,26 +35,32 @@ class Replay(_message.Message):
     SCORES_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
     format: _builtins.str
-    """The form of the document: `rummyd-replay-1`."""
+    """The format of the document: `rummyd-replay-1`."""
     rules: _builtins.str
-    """The rules in notation: a preset's name for people, then every field, such as `basic seats=[2,7] packs=null jokers=2 …`."""
+    """The rules in notation: a preset's name for people, then every field, such as
+    `basic seats=[2,7] packs=null jokers=2 …`.
+    """
     seats: _builtins.int
     """How many seats played."""
     entropy: _builtins.str
-    """What the players added to every shuffle, in hex (here as below: small letters). Empty: nothing."""
+    """What the players added to every shuffle, in hex (lower case, as everywhere in the document). Empty: nothing."""
     digest: _builtins.str
     """SHA-256 of all events of the match, each in notation and ended by a line feed, in hex."""
     @_builtins.property
     def seeds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The seed of each deal in turn, then that of the deal that would have followed, in hex. Their SHA-256 were published beforehand."""
+        """The seed of each deal in order, then that of the deal that would have followed, in hex. The SHA-256 of each was
+        published before its deal.
+        """
 
     @_builtins.property
     def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Each accepted action in notation, after the number of the seat that took it: `0 lay down 3H 4H JK 6H`, `0 discard 5H`."""
+        """Each accepted action in notation, after the number of the seat that took it: `0 lay down 3H 4H JK 6H`,
+        `0 discard 5H`.
+        """
 
     @_builtins.property
     def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Each seat's total."""
+        """Each seat's total over the match."""
 
     def __init__(
         self,

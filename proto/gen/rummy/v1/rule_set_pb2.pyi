@@ -21,11 +21,11 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class RuleSet(_message.Message):
     """The rules of a table, as data. Every point on which published rummy games differ is one field.
 
-    In a request a rule set is either a `preset` with the fields that differ from it, or, without a preset, all fields. A field left
-    out takes the preset's value. In an answer it is whole.
+    In a request, a rule set is either a `preset` with the fields that differ from it, or, without a preset, all fields.
+    A field left out takes the preset's value. In an answer, every field is set.
 
-    The ranges of its numbers are told here for those who build forms; they are not judged by themselves. A value out of its range is a
-    fault of the rule set like any other, and all faults are told at once: by CheckRuleSet, and by the calls that create a table.
+    The ranges of numbers are given here for those who build forms. A value out of its range is a fault of the rule set
+    like any other: CheckRuleSet, and the calls that create a table, report all faults at once.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -91,7 +91,7 @@ class RuleSet(_message.Message):
         DISCARD_RULE_REQUIRED: RuleSet._DiscardRule.ValueType  # 1
         """It must, unless the seat went out before."""
         DISCARD_RULE_OPTIONAL: RuleSet._DiscardRule.ValueType  # 2
-        """It may end with a pass; but in round 1 the first player and the dealer must discard."""
+        """It may end with a pass instead; but in round 1 the first player and the dealer must discard."""
 
     class DiscardRule(_DiscardRule, metaclass=_DiscardRuleEnumTypeWrapper):
         """Whether a turn must end with a discard."""
@@ -101,7 +101,7 @@ class RuleSet(_message.Message):
     DISCARD_RULE_REQUIRED: RuleSet.DiscardRule.ValueType  # 1
     """It must, unless the seat went out before."""
     DISCARD_RULE_OPTIONAL: RuleSet.DiscardRule.ValueType  # 2
-    """It may end with a pass; but in round 1 the first player and the dealer must discard."""
+    """It may end with a pass instead; but in round 1 the first player and the dealer must discard."""
 
     class _LayOffRule:
         ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -112,7 +112,7 @@ class RuleSet(_message.Message):
         LAY_OFF_RULE_UNSPECIFIED: RuleSet._LayOffRule.ValueType  # 0
         """Left out: the preset's value."""
         LAY_OFF_RULE_NONE: RuleSet._LayOffRule.ValueType  # 1
-        """On none."""
+        """On no meld."""
         LAY_OFF_RULE_OWN: RuleSet._LayOffRule.ValueType  # 2
         """On melds that the seat began."""
         LAY_OFF_RULE_ANY: RuleSet._LayOffRule.ValueType  # 3
@@ -124,7 +124,7 @@ class RuleSet(_message.Message):
     LAY_OFF_RULE_UNSPECIFIED: RuleSet.LayOffRule.ValueType  # 0
     """Left out: the preset's value."""
     LAY_OFF_RULE_NONE: RuleSet.LayOffRule.ValueType  # 1
-    """On none."""
+    """On no meld."""
     LAY_OFF_RULE_OWN: RuleSet.LayOffRule.ValueType  # 2
     """On melds that the seat began."""
     LAY_OFF_RULE_ANY: RuleSet.LayOffRule.ValueType  # 3
@@ -171,7 +171,7 @@ class RuleSet(_message.Message):
         """The first player only."""
 
     class OpeningOrder(_OpeningOrder, metaclass=_OpeningOrderEnumTypeWrapper):
-        """Who may lay down cards before somebody has knocked (laid down for the first time in the deal)."""
+        """Who may lay cards before somebody has knocked, that is, laid down the first meld of the deal."""
 
     OPENING_ORDER_UNSPECIFIED: RuleSet.OpeningOrder.ValueType  # 0
     """Left out: the preset's value."""
@@ -189,7 +189,7 @@ class RuleSet(_message.Message):
         GO_OUT_UNSPECIFIED: RuleSet._GoOut.ValueType  # 0
         """Left out: the preset's value."""
         GO_OUT_FREE: RuleSet._GoOut.ValueType  # 1
-        """In a meld, laid off or discarded."""
+        """In a new meld, laid off, or discarded."""
         GO_OUT_DISCARD: RuleSet._GoOut.ValueType  # 2
         """Discarded only."""
 
@@ -199,7 +199,7 @@ class RuleSet(_message.Message):
     GO_OUT_UNSPECIFIED: RuleSet.GoOut.ValueType  # 0
     """Left out: the preset's value."""
     GO_OUT_FREE: RuleSet.GoOut.ValueType  # 1
-    """In a meld, laid off or discarded."""
+    """In a new meld, laid off, or discarded."""
     GO_OUT_DISCARD: RuleSet.GoOut.ValueType  # 2
     """Discarded only."""
 
@@ -212,11 +212,11 @@ class RuleSet(_message.Message):
         STOCK_EMPTY_UNSPECIFIED: RuleSet._StockEmpty.ValueType  # 0
         """Left out: the preset's value."""
         STOCK_EMPTY_TURN_OVER: RuleSet._StockEmpty.ValueType  # 1
-        """The discard pile is turned over, unshuffled, and its new top card turned up."""
+        """The discard pile is turned over, unshuffled, and becomes the new stock. Its first card starts the new pile."""
         STOCK_EMPTY_SHUFFLE: RuleSet._StockEmpty.ValueType  # 2
-        """The discard pile but its top card is shuffled into a new stock."""
+        """The discard pile, except its top card, is shuffled into a new stock."""
         STOCK_EMPTY_PILE_ONLY: RuleSet._StockEmpty.ValueType  # 3
-        """Only the discard pile may still be used; who passes ends the deal."""
+        """Only the discard pile may still be used; a pass ends the deal."""
         STOCK_EMPTY_END_DEAL: RuleSet._StockEmpty.ValueType  # 4
         """A draw that the stock cannot serve ends the deal."""
 
@@ -226,11 +226,11 @@ class RuleSet(_message.Message):
     STOCK_EMPTY_UNSPECIFIED: RuleSet.StockEmpty.ValueType  # 0
     """Left out: the preset's value."""
     STOCK_EMPTY_TURN_OVER: RuleSet.StockEmpty.ValueType  # 1
-    """The discard pile is turned over, unshuffled, and its new top card turned up."""
+    """The discard pile is turned over, unshuffled, and becomes the new stock. Its first card starts the new pile."""
     STOCK_EMPTY_SHUFFLE: RuleSet.StockEmpty.ValueType  # 2
-    """The discard pile but its top card is shuffled into a new stock."""
+    """The discard pile, except its top card, is shuffled into a new stock."""
     STOCK_EMPTY_PILE_ONLY: RuleSet.StockEmpty.ValueType  # 3
-    """Only the discard pile may still be used; who passes ends the deal."""
+    """Only the discard pile may still be used; a pass ends the deal."""
     STOCK_EMPTY_END_DEAL: RuleSet.StockEmpty.ValueType  # 4
     """A draw that the stock cannot serve ends the deal."""
 
@@ -243,11 +243,11 @@ class RuleSet(_message.Message):
         SCORING_UNSPECIFIED: RuleSet._Scoring.ValueType  # 0
         """Left out: the preset's value."""
         SCORING_HANDS: RuleSet._Scoring.ValueType  # 1
-        """The winner takes the points that the others hold."""
+        """The winner scores the points left in the other hands."""
         SCORING_MELDS: RuleSet._Scoring.ValueType  # 2
-        """Everybody scores the cards shown on the table less the cards left in hand."""
+        """Every seat scores the cards that it laid on the table, minus the cards left in its hand."""
         SCORING_POOL: RuleSet._Scoring.ValueType  # 3
-        """The winner takes the pool and the points that the others hold."""
+        """The winner takes the pool and the points left in the other hands."""
 
     class Scoring(_Scoring, metaclass=_ScoringEnumTypeWrapper):
         """How a deal is scored."""
@@ -255,11 +255,11 @@ class RuleSet(_message.Message):
     SCORING_UNSPECIFIED: RuleSet.Scoring.ValueType  # 0
     """Left out: the preset's value."""
     SCORING_HANDS: RuleSet.Scoring.ValueType  # 1
-    """The winner takes the points that the others hold."""
+    """The winner scores the points left in the other hands."""
     SCORING_MELDS: RuleSet.Scoring.ValueType  # 2
-    """Everybody scores the cards shown on the table less the cards left in hand."""
+    """Every seat scores the cards that it laid on the table, minus the cards left in its hand."""
     SCORING_POOL: RuleSet.Scoring.ValueType  # 3
-    """The winner takes the pool and the points that the others hold."""
+    """The winner takes the pool and the points left in the other hands."""
 
     class _AcePoints:
         ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -272,9 +272,9 @@ class RuleSet(_message.Message):
         ACE_POINTS_ONE: RuleSet._AcePoints.ValueType  # 1
         """One."""
         ACE_POINTS_ELEVEN_IF_HIGH: RuleSet._AcePoints.ValueType  # 2
-        """Eleven where aces rank either way, else one."""
+        """Eleven where `ace` is ACE_EITHER, otherwise one."""
         ACE_POINTS_FIFTEEN: RuleSet._AcePoints.ValueType  # 3
-        """Fifteen; but one where it lies low in a run on the table."""
+        """Fifteen, but one where the ace lies low in a run on the table."""
 
     class AcePoints(_AcePoints, metaclass=_AcePointsEnumTypeWrapper):
         """What an ace counts."""
@@ -284,9 +284,9 @@ class RuleSet(_message.Message):
     ACE_POINTS_ONE: RuleSet.AcePoints.ValueType  # 1
     """One."""
     ACE_POINTS_ELEVEN_IF_HIGH: RuleSet.AcePoints.ValueType  # 2
-    """Eleven where aces rank either way, else one."""
+    """Eleven where `ace` is ACE_EITHER, otherwise one."""
     ACE_POINTS_FIFTEEN: RuleSet.AcePoints.ValueType  # 3
-    """Fifteen; but one where it lies low in a run on the table."""
+    """Fifteen, but one where the ace lies low in a run on the table."""
 
     class _Foul:
         ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -302,7 +302,7 @@ class RuleSet(_message.Message):
         """The seat's hand is void for the rest of the deal."""
 
     class Foul(_Foul, metaclass=_FoulEnumTypeWrapper):
-        """What becomes of cards that a seat holds and lays down in a way that is no meld or lay-off."""
+        """What happens when a seat lays cards that it holds, and they make no meld or do not fit."""
 
     FOUL_UNSPECIFIED: RuleSet.Foul.ValueType  # 0
     """Left out: the preset's value."""
@@ -322,9 +322,9 @@ class RuleSet(_message.Message):
         SETTLEMENT_NONE: RuleSet._Settlement.ValueType  # 1
         """Nobody."""
         SETTLEMENT_PAY_WINNER: RuleSet._Settlement.ValueType  # 2
-        """Each deal, every loser pays the points of his own cards to the winner."""
+        """After each deal every loser pays the winner the points of the loser's own cards."""
         SETTLEMENT_DIFFERENCE: RuleSet._Settlement.ValueType  # 3
-        """At the end of the match the winner collects from each the difference of their totals."""
+        """At the end of the match the winner collects from each other seat the difference between their totals."""
 
     class Settlement(_Settlement, metaclass=_SettlementEnumTypeWrapper):
         """Who pays whom."""
@@ -334,22 +334,22 @@ class RuleSet(_message.Message):
     SETTLEMENT_NONE: RuleSet.Settlement.ValueType  # 1
     """Nobody."""
     SETTLEMENT_PAY_WINNER: RuleSet.Settlement.ValueType  # 2
-    """Each deal, every loser pays the points of his own cards to the winner."""
+    """After each deal every loser pays the winner the points of the loser's own cards."""
     SETTLEMENT_DIFFERENCE: RuleSet.Settlement.ValueType  # 3
-    """At the end of the match the winner collects from each the difference of their totals."""
+    """At the end of the match the winner collects from each other seat the difference between their totals."""
 
     @_typing.final
     class Seats(_message.Message):
-        """How many seats the game is for."""
+        """The numbers of players that these rules are for."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
         LEAST_FIELD_NUMBER: _builtins.int
         MOST_FIELD_NUMBER: _builtins.int
         least: _builtins.int
-        """The least number of seats, 2 to 8."""
+        """The fewest players, 2 to 8."""
         most: _builtins.int
-        """The greatest number of seats, 2 to 8."""
+        """The most players, 2 to 8; not fewer than `least`."""
         def __init__(
             self,
             *,
@@ -408,86 +408,94 @@ class RuleSet(_message.Message):
     display_name: _builtins.str
     """A preset's name for people. Set only in answers of RuleSetService."""
     preset: _builtins.str
-    """The preset to start from: the last segment of its resource name, such as `basic`. Empty: every field must be given, but those of
-    a pool where there is none.
+    """The preset to start from: the last segment of its resource name, such as `basic`. Empty: every field must be given,
+    except those of the pool where `scoring` is not SCORING_POOL.
     """
     packs: _builtins.int
-    """Number of 52-card packs, 1 to 4. Left out: by the number of players, where the preset has it so."""
+    """Number of 52-card packs, 1 to 4. Left out: the preset's. Unset in an answer: it goes by the number of players."""
     jokers: _builtins.int
     """Jokers in all, 0 to 8."""
     hand_size: _builtins.int
-    """Cards dealt to each seat. Left out: by the number of players and packs, where the preset has it so."""
+    """Cards dealt to each seat, 1 to 52. Left out: the preset's. Unset in an answer: it goes by the number of players and
+    packs.
+    """
     up_card: _builtins.bool
     """Whether a card is turned up to start the discard pile."""
     opening_draw: _builtins.int
-    """Cards that the k-th player of the first round draws: this + k - 1. 0: everybody draws one."""
+    """In round 1 the k-th player draws this + k - 1 cards, 0 to 26. 0: everybody draws one card."""
     discard_draw: Global___RuleSet.DiscardDraw.ValueType
     """What may be taken from the discard pile."""
     use_taken: _builtins.bool
-    """The chosen card taken from the pile must be used at once, in a meld or lay-off."""
+    """Whether the chosen card, the deepest one taken from the pile, must be used at once: the first lay must contain it."""
     top_free: _builtins.bool
-    """With `use_taken`: but the top card alone need not be used."""
+    """With `use_taken`: whether the top card, taken alone, is free of that duty."""
     discard_differs: _builtins.bool
-    """A card just taken from the pile, or its equal, may not be discarded in that turn."""
+    """Whether a card just taken from the pile, or its equal, may not be discarded in that turn."""
     discard: Global___RuleSet.DiscardRule.ValueType
     """Whether a turn must end with a discard."""
     set_min: _builtins.int
-    """The least number of cards in a set."""
+    """The fewest cards in a set, 2 to 13."""
     set_max: _builtins.int
-    """The greatest number of cards in a set. 0: no limit."""
+    """The most cards in a set, 0 to 24. 0: no limit."""
     distinct_suits: _builtins.bool
-    """No two equal cards in a set."""
+    """Whether the cards of a set, jokers included, are of different suits: four at most."""
     run_min: _builtins.int
-    """The least number of cards in a run."""
+    """The fewest cards in a run, 2 to 13."""
     ace: Global___RuleSet.Ace.ValueType
     """How an ace ranks in a run."""
     lay_off: Global___RuleSet.LayOffRule.ValueType
     """On whose melds cards may be laid off."""
     joker_swap: Global___RuleSet.JokerSwap.ValueType
-    """Whether a joker on the table may be taken for the natural card that it stands for."""
+    """Whether a joker on the table may be taken in exchange for the natural card that it stands for."""
     opening_order: Global___RuleSet.OpeningOrder.ValueType
-    """Who may lay down before somebody has knocked."""
+    """Who may lay cards before somebody has knocked."""
     go_out: Global___RuleSet.GoOut.ValueType
     """How the last card may leave a hand."""
     finish_round: _builtins.bool
-    """The round is completed after somebody is out."""
+    """Whether the round is completed after a seat goes out."""
     stock_empty: Global___RuleSet.StockEmpty.ValueType
     """What happens when the stock has run out."""
     turn_over_limit: _builtins.int
-    """Turn-overs (or shuffles) of the pile allowed in a deal; the draw that would need one more voids it."""
+    """How many times in a deal the pile may become the new stock, 0 to 100. A draw that would need one more voids the
+    deal.
+    """
     idle_limit: _builtins.int
-    """Rounds in which nobody drew from the stock or laid down, after which the deal ends. 0: none."""
+    """The deal ends after this many rounds in a row in which nobody drew from the stock or laid cards, 0 to 1000. 0: no
+    limit.
+    """
     round_limit: _builtins.int
-    """Rounds in a deal. 0: no limit."""
+    """The most rounds in a deal, 0 to 1000. 0: no limit."""
     scoring: Global___RuleSet.Scoring.ValueType
     """How a deal is scored."""
     ace_points: Global___RuleSet.AcePoints.ValueType
     """What an ace counts."""
     court_points: _builtins.int
-    """What a king, queen or jack counts."""
+    """What a king, queen or jack counts, 0 to 1000."""
     joker_points: _builtins.int
-    """What a joker counts."""
+    """What a joker counts, 0 to 1000."""
     stake: _builtins.int
-    """Points put in the pool each deal."""
+    """Points put into the pool at each deal, 0 to 100000. Unset in an answer: there is no pool."""
     carry_over: _builtins.bool
-    """An unclaimed pool stays for the next deal."""
+    """Whether a pool that nobody won stays for the next deal. Unset in an answer: there is no pool."""
     one_winner: _builtins.bool
-    """Several out in one round are decided by the lowest last discard, not shared."""
+    """Whether the lowest last discard always decides between seats that go out in one round. If not, it decides in round
+    1 only, and later they share the pool. Unset in an answer: there is no pool.
+    """
     sets_count_once: _builtins.bool
-    """Three cards of one rank left in a hand count as one card."""
+    """Whether three cards of one rank left in a hand count as one card."""
     out_at_once: _builtins.int
-    """Factor on the winner's score when he lays the whole hand in one turn having laid nothing before."""
+    """The factor, 1 to 10, on the score of a winner who lays the whole hand in one turn, having laid nothing before."""
     foul: Global___RuleSet.Foul.ValueType
-    """What becomes of cards laid down as no valid meld."""
+    """What happens when a seat lays cards that it holds, and they make no meld or do not fit."""
     target: _builtins.int
-    """The match ends when a total reaches this. 0: no such end."""
+    """The match ends when a seat's total reaches this, 0 to 1000000. 0: no such end."""
     deals: _builtins.int
-    """The match ends after this many deals. 0: no such end."""
+    """The match ends after this many deals, 0 to 10000. 0: no such end."""
     settlement: Global___RuleSet.Settlement.ValueType
     """Who pays whom."""
     @_builtins.property
     def seats(self) -> Global___RuleSet.Seats:
-        """How many seats the game is for."""
+        """The numbers of players that these rules are for."""
 
     def __init__(
         self,

@@ -28,9 +28,9 @@ class ListRuleSetsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """The greatest number of presets to answer with. 0: 100. Above 100: 100."""
+    """The most presets to answer with. 0: 100. Above 100: 100."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before."""
+    """The `next_page_token` of the previous page."""
     def __init__(
         self,
         *,
@@ -54,10 +54,10 @@ class ListRuleSetsResponse(_message.Message):
     RULE_SETS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Names the next page. Empty on the last one."""
+    """The token of the next page. Empty on the last page."""
     @_builtins.property
     def rule_sets(self) -> _containers.RepeatedCompositeFieldContainer[_rule_set_pb2.RuleSet]:
-        """The presets, whole."""
+        """The presets, each with every field."""
 
     def __init__(
         self,
@@ -104,8 +104,8 @@ class CheckRuleSetRequest(_message.Message):
     RULE_SET_FIELD_NUMBER: _builtins.int
     SEAT_COUNT_FIELD_NUMBER: _builtins.int
     seat_count: _builtins.int
-    """The number of seats of the table to check it for: a match there may have fewer players. Left out: every number of players that
-    the rule set allows. A number that it does not allow is a fault.
+    """The number of seats of the table to check it for; a match there may have fewer players. Left out: every number of
+    players that the rule set allows. A number that it does not allow is a fault.
     """
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
@@ -143,7 +143,9 @@ class CheckRuleSetResponse(_message.Message):
         REASON_FIELD_NUMBER: _builtins.int
         DESCRIPTION_FIELD_NUMBER: _builtins.int
         field: _builtins.str
-        """The field at fault, in snake case, such as `hand_size`: where several conflict, one that was sent. `seat_count`: the request's."""
+        """The field at fault by its name in the protos, over REST, too, such as `hand_size`; where several fields conflict,
+        one that was sent. `seat_count` is the request's own.
+        """
         reason: _builtins.str
         """What kind of fault it is, in upper snake case."""
         description: _builtins.str
@@ -165,7 +167,7 @@ class CheckRuleSetResponse(_message.Message):
     FAULTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def rule_set(self) -> _rule_set_pb2.RuleSet:
-        """The rule set, whole. Left out where fields are missing, of no known value, or out of their ranges."""
+        """The rule set, with every field. Unset where a field is missing, has an unknown value, or is out of its range."""
 
     @_builtins.property
     def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___CheckRuleSetResponse.Fault]:

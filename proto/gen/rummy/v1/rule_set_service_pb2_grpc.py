@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class RuleSetServiceStub:
-    """The games that tables can be created with, and a check of house rules.
+    """The presets, such as Rummy 500, that a table can be created with, and a check of house rules.
     """
 
     def __init__(self, channel):
@@ -54,7 +54,7 @@ class RuleSetServiceStub:
 
 
 class RuleSetServiceServicer:
-    """The games that tables can be created with, and a check of house rules.
+    """The presets, such as Rummy 500, that a table can be created with, and a check of house rules.
     """
 
     def ListRuleSets(self, request, context):
@@ -67,7 +67,7 @@ class RuleSetServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRuleSet(self, request, context):
-        """Gets one preset, whole.
+        """Gets one preset, with every field.
 
         NOT_FOUND (`RULE_SET_NOT_FOUND`): there is no such preset.
         """
@@ -78,7 +78,8 @@ class RuleSetServiceServicer:
     def CheckRuleSet(self, request, context):
         """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-        INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
+        INVALID_ARGUMENT: the request cannot be read; over REST: an unknown field or value name, or a value of the wrong
+        type.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -111,7 +112,7 @@ def add_RuleSetServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RuleSetService:
-    """The games that tables can be created with, and a check of house rules.
+    """The presets, such as Rummy 500, that a table can be created with, and a check of house rules.
     """
 
     @staticmethod

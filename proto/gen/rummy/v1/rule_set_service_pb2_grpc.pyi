@@ -28,7 +28,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class RuleSetServiceStub:
-    """The games that tables can be created with, and a check of house rules."""
+    """The presets, such as Rummy 500, that a table can be created with, and a check of house rules."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -40,19 +40,20 @@ class RuleSetServiceStub:
     INVALID_ARGUMENT: a bad `page_size` or `page_token`.
     """
     GetRuleSet: _grpc.UnaryUnaryMultiCallable[_rule_set_service_pb2.GetRuleSetRequest, _rule_set_pb2.RuleSet]
-    """Gets one preset, whole.
+    """Gets one preset, with every field.
 
     NOT_FOUND (`RULE_SET_NOT_FOUND`): there is no such preset.
     """
     CheckRuleSet: _grpc.UnaryUnaryMultiCallable[_rule_set_service_pb2.CheckRuleSetRequest, _rule_set_service_pb2.CheckRuleSetResponse]
     """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-    INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
+    INVALID_ARGUMENT: the request cannot be read; over REST: an unknown field or value name, or a value of the wrong
+    type.
     """
 
 @_typing.type_check_only
 class RuleSetServiceAsyncStub(RuleSetServiceStub):
-    """The games that tables can be created with, and a check of house rules."""
+    """The presets, such as Rummy 500, that a table can be created with, and a check of house rules."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListRuleSets: _aio.UnaryUnaryMultiCallable[_rule_set_service_pb2.ListRuleSetsRequest, _rule_set_service_pb2.ListRuleSetsResponse]  # type: ignore[assignment]
@@ -61,18 +62,19 @@ class RuleSetServiceAsyncStub(RuleSetServiceStub):
     INVALID_ARGUMENT: a bad `page_size` or `page_token`.
     """
     GetRuleSet: _aio.UnaryUnaryMultiCallable[_rule_set_service_pb2.GetRuleSetRequest, _rule_set_pb2.RuleSet]  # type: ignore[assignment]
-    """Gets one preset, whole.
+    """Gets one preset, with every field.
 
     NOT_FOUND (`RULE_SET_NOT_FOUND`): there is no such preset.
     """
     CheckRuleSet: _aio.UnaryUnaryMultiCallable[_rule_set_service_pb2.CheckRuleSetRequest, _rule_set_service_pb2.CheckRuleSetResponse]  # type: ignore[assignment]
     """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-    INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
+    INVALID_ARGUMENT: the request cannot be read; over REST: an unknown field or value name, or a value of the wrong
+    type.
     """
 
 class RuleSetServiceServicer(metaclass=_abc_1.ABCMeta):
-    """The games that tables can be created with, and a check of house rules."""
+    """The presets, such as Rummy 500, that a table can be created with, and a check of house rules."""
 
     @_abc_1.abstractmethod
     def ListRuleSets(
@@ -91,7 +93,7 @@ class RuleSetServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rule_set_service_pb2.GetRuleSetRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_rule_set_pb2.RuleSet, _abc.Awaitable[_rule_set_pb2.RuleSet]]:
-        """Gets one preset, whole.
+        """Gets one preset, with every field.
 
         NOT_FOUND (`RULE_SET_NOT_FOUND`): there is no such preset.
         """
@@ -104,7 +106,8 @@ class RuleSetServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_rule_set_service_pb2.CheckRuleSetResponse, _abc.Awaitable[_rule_set_service_pb2.CheckRuleSetResponse]]:
         """Checks a rule set and answers with every fault that it has, all at once. Faults are an answer, not an error.
 
-        INVALID_ARGUMENT: what cannot be read, which over REST is a field or a name that there is not, or a value of another type.
+        INVALID_ARGUMENT: the request cannot be read; over REST: an unknown field or value name, or a value of the wrong
+        type.
         """
 
 def add_RuleSetServiceServicer_to_server(servicer: RuleSetServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

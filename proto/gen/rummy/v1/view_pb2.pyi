@@ -26,7 +26,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class View(_message.Message):
     """The cards of a match as one viewer sees them: all that is needed to draw the table.
 
-    A seat sees its own hand, a spectator none. The order of the stock, other hands and the seed are in no view.
+    A seat sees its own hand; a spectator sees none. No view contains the order of the stock, other hands or the seed.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -40,23 +40,23 @@ class View(_message.Message):
         PHASE_UNSPECIFIED: View._Phase.ValueType  # 0
         """Not said."""
         PHASE_DRAW: View._Phase.ValueType  # 1
-        """The seat whose turn it is has to draw."""
+        """The seat to move has to draw, or take from the pile."""
         PHASE_PLAY: View._Phase.ValueType  # 2
-        """It has drawn, and may lay down and discard."""
+        """The seat to move has drawn, and may lay cards and discard."""
         PHASE_DEAL_OVER: View._Phase.ValueType  # 3
         """The deal is over, and the match goes on with another."""
         PHASE_MATCH_OVER: View._Phase.ValueType  # 4
         """The match is over."""
 
     class Phase(_Phase, metaclass=_PhaseEnumTypeWrapper):
-        """Where a deal stands."""
+        """What state a deal is in."""
 
     PHASE_UNSPECIFIED: View.Phase.ValueType  # 0
     """Not said."""
     PHASE_DRAW: View.Phase.ValueType  # 1
-    """The seat whose turn it is has to draw."""
+    """The seat to move has to draw, or take from the pile."""
     PHASE_PLAY: View.Phase.ValueType  # 2
-    """It has drawn, and may lay down and discard."""
+    """The seat to move has drawn, and may lay cards and discard."""
     PHASE_DEAL_OVER: View.Phase.ValueType  # 3
     """The deal is over, and the match goes on with another."""
     PHASE_MATCH_OVER: View.Phase.ValueType  # 4
@@ -75,7 +75,7 @@ class View(_message.Message):
         card_count: _builtins.int
         """How many cards it holds."""
         score: _builtins.int
-        """Its total in the match."""
+        """Its running total over the match."""
         out: _builtins.bool
         """Whether it is out in this deal."""
         voided: _builtins.bool
@@ -124,7 +124,7 @@ class View(_message.Message):
     seat: _builtins.int
     """The viewer's seat. Unset: a spectator."""
     phase: Global___View.Phase.ValueType
-    """Where the deal stands."""
+    """What state the deal is in."""
     turn: _builtins.int
     """The seat whose turn it is. Unset: nobody's."""
     deal: _builtins.int
@@ -144,7 +144,7 @@ class View(_message.Message):
     knocked: _builtins.bool
     """Whether somebody has laid down in this deal."""
     owed_card: _builtins.str
-    """The card taken from the pile in this turn that the next lay-down must contain. Empty: none."""
+    """The card taken from the pile in this turn that the next lay must contain. Empty: none."""
     owed_jokers: _builtins.int
     """Jokers that were swapped in this turn and must be played in it."""
     commitment: _builtins.str
@@ -152,8 +152,8 @@ class View(_message.Message):
     next_commitment: _builtins.str
     """SHA-256 of the seed of the next deal, in hex."""
     entropy: _builtins.str
-    """What the players have added to every shuffle of the match, in hex: SHA-256 of the seats' texts, each ended by a line feed. Empty where
-    none of them added anything.
+    """What the players added to every shuffle of the match, in hex: the SHA-256 of the seats' texts, each followed by a
+    line feed. Empty where nobody added anything.
     """
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___View.SeatView]:
@@ -169,23 +169,25 @@ class View(_message.Message):
 
     @_builtins.property
     def pile(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The discard pile, oldest first: all of it where any of it may be taken, else its top card alone."""
+        """The discard pile, oldest first: all of it where any of it may be taken, otherwise its top card alone."""
 
     @_builtins.property
     def deadline(self) -> _timestamp_pb2.Timestamp:
-        """When the seat to move is played for: its turn limit and all of its time bank from the beginning of its turn. Unset: it has no time limit."""
+        """When the server plays the turn for the seat to move: its turn limit and its whole time bank after the turn began.
+        Unset: there is no time limit.
+        """
 
     @_builtins.property
     def options(self) -> Global___Options:
-        """What the viewer may do now. Set for the seat to move, and for nobody else."""
+        """What the viewer may do now. Unset for everybody but the seat to move."""
 
     @_builtins.property
     def last_deal(self) -> _event_pb2.DealResult:
-        """How the last deal ended. Unset in the first deal."""
+        """How the last deal ended. Unset during the first deal."""
 
     @_builtins.property
     def result(self) -> _event_pb2.Event.MatchEnded:
-        """How the match ended. Unset before."""
+        """How the match ended. Unset until then."""
 
     def __init__(
         self,
@@ -233,7 +235,7 @@ Global___View: _TypeAlias = View  # noqa: Y015
 
 @_typing.final
 class Options(_message.Message):
-    """A summary of what the seat to move may do, in which something is always set. ListLegalActions has the whole list."""
+    """A summary of what the seat to move may do. At least one field is always set. ListLegalActions has the whole list."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -252,7 +254,7 @@ class Options(_message.Message):
         """The card."""
         @_builtins.property
         def ends(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.End.ValueType]:
-            """The ends of the run that it may go to; of several, the action has to name one. Empty for a set."""
+            """The ends of the run that it may go to. If there are two, the action has to name one. Empty for a set."""
 
         def __init__(
             self,
@@ -304,20 +306,20 @@ class Options(_message.Message):
     lay_down: _builtins.bool
     """Whether any meld can be laid down."""
     lay_off_several: _builtins.bool
-    """Whether two or more cards may be laid off on one meld at once. Where a card that was taken must be used this may be the only way: beside
-    another it fits, and alone it does not.
+    """Whether two or more cards may be laid off on one meld at once. Where a card taken from the pile must be used, this
+    may be the only way to use it: it may fit together with another card and not alone.
     """
     @_builtins.property
     def take(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """How many cards may be taken from the pile."""
+        """Each number of cards that may be taken, from the top."""
 
     @_builtins.property
     def lay_off(self) -> _containers.RepeatedCompositeFieldContainer[Global___Options.LayOffPlace]:
-        """Where single cards may be laid off."""
+        """Each place where a single card may be laid off."""
 
     @_builtins.property
     def swap_joker(self) -> _containers.RepeatedCompositeFieldContainer[Global___Options.SwapPlace]:
-        """Jokers that may be swapped."""
+        """Each joker that may be swapped."""
 
     @_builtins.property
     def discard(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from rummy.v1 import game_service_pb2, rule_set_service_pb2
 
 from service.api.rest.annotations import is_required
+from service.api.rest.comments import comments
 
 SERVICES: list[ServiceDescriptor] = [
     game_service_pb2.DESCRIPTOR.services_by_name["GameService"],
     rule_set_service_pb2.DESCRIPTOR.services_by_name["RuleSetService"],
 ]
 METHODS: list[MethodDescriptor] = [method for service in SERVICES for method in service.methods]
+TOLD = comments(game_service_pb2.DESCRIPTOR)
 
 _files = count()
 
@@ -52,8 +54,11 @@ _SCALARS: dict[int, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def messages(draw: st.DrawFn, descriptor: Descriptor, depth: int = 4) -> Message:
-    """A message of this type, each field set or not but for messages that it requires; its values keep to no rules."""
+def messages(draw: st.DrawFn, descriptor: Descriptor, depth: int = 4, *, answer: bool = False) -> Message:
+    """A message of this type, each field set or not but for messages that it requires; its values keep to no rules.
+
+    An `answer` has every field that is there always: one of each oneof, and what no comment says to be unset at times.
+    """
     message = message_factory.GetMessageClass(descriptor)()
     if isinstance(message, Timestamp):
         message.seconds, message.nanos = draw(st.integers(0, 2**32)), draw(st.integers(0, 999_999_999))
@@ -61,18 +66,24 @@ def messages(draw: st.DrawFn, descriptor: Descriptor, depth: int = 4) -> Message
     if isinstance(message, Duration):
         message.FromNanoseconds(draw(st.integers(-(2**62), 2**62)))
         return message
+    chosen = {draw(st.sampled_from([field.name for field in oneof.fields])) for oneof in descriptor.oneofs if answer}
     for field in descriptor.fields:
         group = field.containing_oneof
-        needed = field.message_type is not None and is_required(field)
-        if depth == 0 or (group and message.WhichOneof(group.name)) or not (needed or draw(st.booleans())):
+        if answer and group and len(group.fields) > 1:
+            needed = field.name in chosen
+        elif answer:
+            needed = field.has_presence and "unset" not in TOLD[field.full_name].lower()
+        else:
+            needed = depth > 0 and field.message_type is not None and is_required(field)
+        if (group and message.WhichOneof(group.name)) or not (needed or (depth > 0 and draw(st.booleans()))):
             continue
         if field.is_repeated:
-            fill(message, field, draw(st.lists(_values(field, depth), max_size=3)))
+            fill(message, field, draw(st.lists(_values(field, depth, answer=answer), max_size=3)))
         elif field.message_type:
-            getattr(message, field.name).CopyFrom(draw(_values(field, depth)))
+            getattr(message, field.name).CopyFrom(draw(_values(field, depth, answer=answer)))
             getattr(message, field.name).SetInParent()
         else:
-            setattr(message, field.name, draw(_values(field, depth)))
+            setattr(message, field.name, draw(_values(field, depth, answer=answer)))
     return message
 
 
@@ -86,9 +97,9 @@ def fill(message: Message, field: FieldDescriptor, values: list[Any]) -> None:
         target.extend(values)
 
 
-def _values(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any]:
+def _values(field: FieldDescriptor, depth: int, *, answer: bool) -> st.SearchStrategy[Any]:
     if field.message_type:
-        return messages(field.message_type, depth - 1)
+        return messages(field.message_type, depth - 1, answer=answer)
     if field.enum_type:
         return st.sampled_from([value.number for value in field.enum_type.values])
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:

@@ -62,27 +62,27 @@ def test_what_is_accepted_is_what_protobuf_understands_by_it(data: st.DataObject
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
-        ('{"ruleSet": {"jokers": "many"}}', [("rule_set.jokers", "NOT_AN_INTEGER")]),
-        ('{"ruleSet": {"jokers": 3000000000}}', [("rule_set.jokers", "OUT_OF_RANGE")]),
-        ('{"ruleSet": {"jokers": 1.5}}', [("rule_set.jokers", "NOT_AN_INTEGER")]),
-        ('{"ruleSet": {"jokers": 1e999}}', [("rule_set.jokers", "NOT_AN_INTEGER")]),
-        ('{"ruleSet": {"jokers": true}}', [("rule_set.jokers", "NOT_AN_INTEGER")]),
-        ('{"ruleSet": {"ace": "ACE_HIGH"}}', [("rule_set.ace", "UNKNOWN_NAME")]),
-        ('{"ruleSet": {"ace": 7}}', [("rule_set.ace", "UNKNOWN_NAME")]),
-        ('{"ruleSet": {"upCard": "true"}}', [("rule_set.up_card", "NOT_A_BOOLEAN")]),
-        ('{"ruleSet": []}', [("rule_set", "NOT_AN_OBJECT")]),
-        ('{"displayName": 1}', [("display_name", "NOT_A_STRING")]),
-        ('{"displayName": "\\ud800"}', [("display_name", "NOT_UTF8")]),
+        ('{"ruleSet": {"jokers": "many"}}', [("ruleSet.jokers", "NOT_AN_INTEGER")]),
+        ('{"ruleSet": {"jokers": 3000000000}}', [("ruleSet.jokers", "OUT_OF_RANGE")]),
+        ('{"ruleSet": {"jokers": 1.5}}', [("ruleSet.jokers", "NOT_AN_INTEGER")]),
+        ('{"ruleSet": {"jokers": 1e999}}', [("ruleSet.jokers", "NOT_AN_INTEGER")]),
+        ('{"ruleSet": {"jokers": true}}', [("ruleSet.jokers", "NOT_AN_INTEGER")]),
+        ('{"ruleSet": {"ace": "ACE_HIGH"}}', [("ruleSet.ace", "UNKNOWN_NAME")]),
+        ('{"ruleSet": {"ace": 7}}', [("ruleSet.ace", "UNKNOWN_NAME")]),
+        ('{"ruleSet": {"upCard": "true"}}', [("ruleSet.upCard", "NOT_A_BOOLEAN")]),
+        ('{"ruleSet": []}', [("ruleSet", "NOT_AN_OBJECT")]),
+        ('{"displayName": 1}', [("displayName", "NOT_A_STRING")]),
+        ('{"displayName": "\\ud800"}', [("displayName", "NOT_UTF8")]),
         (
             '{"display": 1, "ruleSet": {"joker": 1}}',
-            [("display", "UNKNOWN_FIELD"), ("rule_set.joker", "UNKNOWN_FIELD")],
+            [("display", "UNKNOWN_FIELD"), ("ruleSet.joker", "UNKNOWN_FIELD")],
         ),
-        ('{"seatCount": 2, "seatCount": 3}', [("seat_count", "REPEATED_FIELD")]),
-        ('{"seatCount": 2, "seat_count": 2}', [("seat_count", "REPEATED_FIELD")]),
+        ('{"seatCount": 2, "seatCount": 3}', [("seatCount", "REPEATED_FIELD")]),
+        ('{"seatCount": 2, "seat_count": 2}', [("seatCount", "REPEATED_FIELD")]),
         ('{"seats": {}}', [("seats", "NOT_AN_ARRAY")]),
         ('{"seats": [{}, null, {"state": "x"}]}', [("seats[1]", "NOT_AN_OBJECT"), ("seats[2].state", "UNKNOWN_NAME")]),
-        ('{"createTime": "yesterday"}', [("create_time", "BAD_VALUE")]),
-        ('{"createTime": {}}', [("create_time", "BAD_VALUE")]),
+        ('{"createTime": "yesterday"}', [("createTime", "BAD_VALUE")]),
+        ('{"createTime": {}}', [("createTime", "BAD_VALUE")]),
         ("[]", [("body", "NOT_AN_OBJECT")]),
         ('"x"', [("body", "NOT_AN_OBJECT")]),
         ("null", [("body", "NOT_AN_OBJECT")]),
@@ -95,19 +95,23 @@ def test_what_is_accepted_is_what_protobuf_understands_by_it(data: st.DataObject
     ],
 )
 def test_what_does_not_fit_is_named_by_its_path(text: str, faults: list[tuple[str, str]]) -> None:
-    """Every bad field of a game is named where it stands, all at once, in the words of the protos."""
+    """Every bad field of a game is named where it stands, all at once, as JSON writes it."""
     assert read(Game(), text) == faults
 
 
 def test_a_bad_card_is_named_by_its_place_in_the_list() -> None:
     """An element of a list is named by its index, at any depth."""
     text = '{"actions": [{"draw": {}}, {"layDown": {"cards": ["7H", 8]}}]}'
-    assert read(ActRequest(), text) == [("actions[1].lay_down.cards[1]", "NOT_A_STRING")]
+    assert read(ActRequest(), text) == [("actions[1].layDown.cards[1]", "NOT_A_STRING")]
 
 
 def test_two_fields_of_a_oneof_exclude_each_other() -> None:
     """An action is one thing: a second one is a fault of its own."""
     assert read(Action(), '{"draw": {}, "pass": {}}') == [("pass", "ONEOF_CONFLICT")]
+    faults = Faults()
+    merge(Action(), parse(b'{"layDown": {}, "swap_joker": {}}'), faults)
+    with pytest.raises(ApiError, match="swapJoker: swapJoker and layDown exclude each other"):
+        faults.refuse()
     assert read(Action(), '{"draw": null, "pass": {}}') == []
 
 

@@ -109,7 +109,7 @@ async def test_the_rules_of_the_protos_hold(client: httpx.AsyncClient, backend: 
     """A value out of its range is named like any other fault."""
     answer = await client.post("/v1/games", json={"seatCount": 2, "turnLimit": {"turn": "30s", "misses": 999}})
     assert (answer.status_code, reason(answer)) == (400, "INVALID_FIELD")
-    assert answer.json()["error"]["details"][1]["fieldViolations"][0]["field"] == "game.turn_limit.misses"
+    assert answer.json()["error"]["details"][1]["fieldViolations"][0]["field"] == "turnLimit.misses"
     assert not backend.seen
 
 

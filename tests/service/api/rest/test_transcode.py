@@ -14,6 +14,7 @@ from rummy.v1.game_service_pb2 import CreateGameRequest, ListGamesRequest
 
 from service.api.errors import ApiError
 from service.api.rest.annotations import http_rule
+from service.api.rest.field_names import name_in
 from service.api.rest.routes import Routes
 from service.api.rest.transcode import transcode
 from tests.service.api.rest.messages import METHODS, SERVICES, TEXTS, messages, service_with
@@ -84,17 +85,17 @@ def test_a_body_that_is_left_out_leaves_its_field_unset() -> None:
     ("verb", "path", "query", "body", "expected"),
     [
         ("GET", "/v1/games", "page=1", "", [("page", "UNKNOWN_FIELD")]),
-        ("GET", "/v1/games", "pageSize=1&page_size=2", "", [("page_size", "REPEATED_FIELD")]),
-        ("GET", "/v1/games", "pageSize=", "", [("page_size", "NOT_AN_INTEGER")]),
-        ("GET", "/v1/games", "pageSize=one&x=1", "", [("x", "UNKNOWN_FIELD"), ("page_size", "NOT_AN_INTEGER")]),
+        ("GET", "/v1/games", "pageSize=1&page_size=2", "", [("pageSize", "REPEATED_FIELD")]),
+        ("GET", "/v1/games", "pageSize=", "", [("pageSize", "NOT_AN_INTEGER")]),
+        ("GET", "/v1/games", "pageSize=one&x=1", "", [("x", "UNKNOWN_FIELD"), ("pageSize", "NOT_AN_INTEGER")]),
         ("GET", "/v1/games", "pageToken.x=1", "", [("pageToken.x", "UNKNOWN_FIELD")]),
         ("GET", "/v1/games", "pageToken=%FF", "", [("query", "NOT_UTF8")]),
         ("GET", "/v1/games", "&".join(["pageSize=1"] * 300), "", [("query", "TOO_MANY")]),
         ("GET", "/v1/games/a", "name=games/b", "", [("name", "UNKNOWN_FIELD")]),
         ("POST", "/v1/games", "game=1", "", [("game", "UNKNOWN_FIELD")]),
         ("POST", "/v1/games", "game.seatCount=2", "", [("game.seatCount", "UNKNOWN_FIELD")]),
-        ("POST", "/v1/games", "", '{"ruleSet": {"jokers": "x"}}', [("game.rule_set.jokers", "NOT_AN_INTEGER")]),
-        ("POST", "/v1/games", "", "[]", [("game", "NOT_AN_OBJECT")]),
+        ("POST", "/v1/games", "", '{"ruleSet": {"jokers": "x"}}', [("ruleSet.jokers", "NOT_AN_INTEGER")]),
+        ("POST", "/v1/games", "", "[]", [("body", "NOT_AN_OBJECT")]),
         ("POST", "/v1/games/a:start", "requestId=x", "", [("requestId", "UNKNOWN_FIELD")]),
         ("POST", "/v1/games/a:start", "", '{"name": "games/b"}', [("name", "PATH_MISMATCH")]),
     ],
@@ -104,6 +105,45 @@ def test_what_does_not_fit_is_named(
 ) -> None:
     """Unknown, repeated and misplaced fields are refused by name, wherever in the request they are."""
     assert faults(verb, path, query, body) == expected
+
+
+def test_what_is_in_the_wrong_place_is_told_the_right_one() -> None:
+    """A request id in the body of CreateGame goes into its query, and that of any other call into its body."""
+    for name in ("requestId", "request_id"):
+        with pytest.raises(ApiError, match=f"{name}: goes into the query of this call, not into its body"):
+            request("POST", "/v1/games", "", f'{{"seatCount": 2, "{name}": "x"}}')
+    with pytest.raises(ApiError, match=r"ruleSet\.requestId: no such field"):
+        request("POST", "/v1/games", "", '{"ruleSet": {"requestId": "x"}}')
+    with pytest.raises(ApiError, match="requestId: goes into the body of this call, not into its query"):
+        request("POST", "/v1/games/a:start", "requestId=x")
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "names"),
+    [
+        (
+            "POST",
+            "/v1/games",
+            {
+                "game": "body",
+                "game.rule_set.hand_size": "ruleSet.handSize",
+                "game.display_name": "displayName",
+                "request_id": "requestId",
+            },
+        ),
+        ("POST", "/v1/games:quickJoin", {"game.rule_set.hand_size": "game.ruleSet.handSize", "game": "game"}),
+        (
+            "POST",
+            "/v1/games/a:act",
+            {"actions[0].lay_down.cards[1]": "actions[0].layDown.cards[1]", "actions[0].action": "actions[0].action"},
+        ),
+        ("GET", "/v1/games", {"page_size": "pageSize", "Last-Event-ID": "Last-Event-ID", "": ""}),
+    ],
+)
+def test_a_field_has_the_name_that_callers_know_it_by(verb: str, path: str, names: dict[str, str]) -> None:
+    """What a call finds wrong is named in camel case, from where the body begins, as what could not be read is."""
+    name = name_in(ROUTES.match(verb, path)[0])
+    assert {field: name(field) for field in names} == names
 
 
 def test_a_body_may_repeat_what_the_path_says() -> None:
