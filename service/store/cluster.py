@@ -71,11 +71,13 @@ class ClusterLink(Link):
         """A replica may have taken the place of the primary that was lost."""
         await self.refresh()
 
-    async def _waited(self, command: str, script: Argument, count: int, *words: Argument) -> Sequence[object]:
+    async def _waited(
+        self, wait_ms: int, command: str, script: Argument, count: int, *words: Argument
+    ) -> Sequence[object]:
         """As on one server; both commands go to the primary of the first key."""
         pipe = self._cluster.pipeline()
         pipe.execute_command(command, script, count, *words)
-        pipe.execute_command("WAIT", self.replicas, self._wait_ms, target_nodes=self._primary_of(str(words[0])))
+        pipe.execute_command("WAIT", self.replicas, wait_ms, target_nodes=self._primary_of(str(words[0])))
         answers = cast(list[object], await pipe.execute(raise_on_error=False, allow_redirections=False))
         if isinstance(answers[0], MovedError):
             raise ConnectionLost("the slot is served elsewhere now")  # it is looked for, and sent again

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar, cast
 
@@ -33,6 +34,7 @@ Argument = str | bytes | memoryview | int
 
 FAULTS: Final = (RedisError, RedisClusterException, OSError)
 """What redis-py raises where the server cannot be reached or refuses."""
+_AGAIN_S: Final = 0.05
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,12 +68,15 @@ class Link:
         """
         with metrics.store_call(operation):
             try:
-                async with asyncio.timeout(self._call_s) as deadline:
+                # Told twice: in Python 3.11 `wait_for`, in which redis-py sends, may swallow the first telling.
+                async with asyncio.timeout(self._call_s + _AGAIN_S), asyncio.timeout(self._call_s) as deadline:
                     try:
                         return await self._sent(send)
                     except MaxConnectionsError:
                         raise  # nothing is lost: there are too many calls
                     except ConnectionLost:
+                        if deadline.expired():
+                            raise
                         await self._find_anew()
                         return await self._sent(send)
             except FAULTS as error:
@@ -88,9 +93,11 @@ class Link:
             return await self.call(operation, lambda: script(keys=keys, args=args))
 
         async def send() -> object:
-            reply, confirmed = await self._waited("EVALSHA", script.sha, len(keys), *keys, *args)
+            asked = time.monotonic()
+            reply, confirmed = await self._waited(self._wait_ms, "EVALSHA", script.sha, len(keys), *keys, *args)
             if isinstance(reply, NoScriptError):
-                reply, confirmed = await self._waited("EVAL", script.script, len(keys), *keys, *args)
+                left_ms = max(self._wait_ms - int((time.monotonic() - asked) * 1000), 1)  # 0 would be for ever
+                reply, confirmed = await self._waited(left_ms, "EVAL", script.script, len(keys), *keys, *args)
             for answer in (reply, confirmed):
                 if isinstance(answer, Exception):
                     raise answer
@@ -132,11 +139,13 @@ class Link:
     async def _find_anew(self) -> None:
         """A connection was lost: whoever serves now is to be found before the call is made again."""
 
-    async def _waited(self, command: str, script: Argument, count: int, *words: Argument) -> Sequence[object]:
+    async def _waited(
+        self, wait_ms: int, command: str, script: Argument, count: int, *words: Argument
+    ) -> Sequence[object]:
         """The answers, or errors, to a script's command, and to WAIT, sent behind it on the same connection."""
         pipe = self.client.pipeline(transaction=False)
         pipe.execute_command(command, script, count, *words)
-        pipe.execute_command("WAIT", self.replicas, self._wait_ms)
+        pipe.execute_command("WAIT", self.replicas, wait_ms)
         return cast(list[object], await pipe.execute(raise_on_error=False))
 
 
