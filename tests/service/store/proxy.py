@@ -54,7 +54,7 @@ class Proxy:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._requests(reader, up_writer, asked))
                 group.create_task(self._answers(up_reader, writer, asked))
-        except* ConnectionError:
+        except* (ConnectionError, RuntimeError):  # uvloop raises the latter where an end is closed
             pass
         finally:
             self._ends.discard(writer)
