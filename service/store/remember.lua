@@ -1,4 +1,4 @@
--- Keep that a request found nothing to do at a version of a game: it is answered by that when it comes again.
+-- Keep that a request found nothing to do at a version of a game: it is answered by version 0 when it comes again.
 --
 -- KEYS  1 game (hash)
 -- ARGV  1 version, 2 its mark, or '': any   3 request field   4 fingerprint of the request
@@ -12,5 +12,5 @@ if stored[4] then
   return {'answered', stored[4]}
 end
 if stored[1] ~= ARGV[1] or (ARGV[2] ~= '' and stored[2] ~= ARGV[2]) then return {'conflict', stored[3]} end
-redis.call('HSET', KEYS[1], ARGV[3], ARGV[1] .. ':' .. ARGV[4])
+redis.call('HSET', KEYS[1], ARGV[3], '0:' .. ARGV[4])
 return {'committed'}

@@ -148,7 +148,7 @@ class Store:
                 return outcome
 
     async def remember(self, table: Table, request: Request) -> Committed | Answered | Conflict | Gone:
-        """Keep that the request has found this version as it was to be, and changes nothing; see `commit`."""
+        """Keep that the request has found nothing to do at this version, which is answered as 0; see `commit`."""
         key = self._keys.of(table.game).game
         arguments: list[str | bytes | int] = [table.version, table.mark, _field(request), request.fingerprint]
         reply = cast(list[bytes], await self._link.run("remember", self._remember, [key], arguments))
