@@ -108,7 +108,7 @@ lock: $(DEV) ## Pin the newest versions that pyproject.toml allows, with hashes
 	$(COMPILE) --group kubectl --no-deps -o requirements-kubectl.lock
 
 clean: ## Remove what builds and tests leave behind; .data (the games of `make run`) stays
-	rm -rf $(VENV) $(BENCH) $(LOAD) $(MUTANTS) $(DEPLOY) load-report build dist *.egg-info .*_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(LOAD) $(MUTANTS) $(DEPLOY) load-report match.json build dist *.egg-info .*_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment: made once, brought up to date whenever a lock or pyproject.toml changes. Only a first build shows pip's progress.

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1 import rule_set_service_pb2 as rules_pb
 
-__all__ = ["METHODS", "headers_of", "method_of", "timeout_of"]
+__all__ = ["KEYED", "METHODS", "headers_of", "method_of", "timeout_of"]
 
 METHODS: Final[Mapping[str, MethodDescriptor]] = MappingProxyType(
     {
@@ -26,7 +26,7 @@ METHODS: Final[Mapping[str, MethodDescriptor]] = MappingProxyType(
 )
 """Every method of the API, by the full name of its request's message."""
 
-_KEYED: Final = (pb.CreateGameRequest, pb.QuickJoinRequest)
+KEYED: Final = (pb.CreateGameRequest, pb.QuickJoinRequest)
 """What may create a table, which a server may want an API key for. No other call shows the key."""
 
 _TIMEOUT_S: Final = 10.0
@@ -40,7 +40,7 @@ def method_of(request: Message) -> MethodDescriptor:
 def headers_of(request: Message, token: str, api_key: str) -> dict[str, str]:
     """What tells the server who calls: a seat by its token, and one who may create tables by his key."""
     headers = {"authorization": f"Bearer {token}"} if token else {}
-    if api_key and isinstance(request, _KEYED):
+    if api_key and isinstance(request, KEYED):
         headers["x-api-key"] = api_key
     return headers
 

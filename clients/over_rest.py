@@ -59,7 +59,7 @@ class RestApi(Api):
                 async for event in _events(_lines(response.aiter_bytes())):
                     if event.name == "end":
                         return
-                    if event.name == "error":
+                    if event.name == "failure":
                         raise _call_error(response.status_code, event.data.encode())
                     yield Parse(event.data, pb.ObserveResponse(), ignore_unknown_fields=True)
             finally:
@@ -103,7 +103,8 @@ def _call_error(http_status: int, body: bytes) -> CallError:
         info, retry_s = told["ErrorInfo"], float(told.get("RetryInfo", {}).get("retryDelay", "0s").removesuffix("s"))
         return CallError(error["status"], error["message"], info["reason"], info.get("metadata"), retry_s=retry_s)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return CallError("UNAVAILABLE" if http_status >= 500 else "UNKNOWN", f"HTTP status {http_status}")
+        gone = http_status >= 500 or http_status in {408, 429}
+        return CallError("UNAVAILABLE" if gone else "UNKNOWN", f"HTTP status {http_status}")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What a seat may ask for. Cards are as in `engine.cards`; melds are named by their index on the table."""
+"""What a seat may ask for. Cards are as in `engine.cards`; melds are named by their number on the table, from 0."""
 
 from enum import StrEnum
 
@@ -42,7 +42,7 @@ class LayDown(msgspec.Struct, frozen=True, array_like=True, tag="lay_down"):
 
 
 class LayOff(msgspec.Struct, frozen=True, array_like=True, tag="lay_off"):
-    """Add cards to the meld of index `meld`; `end` is needed only where they could go to either end (F13)."""
+    """Add cards to the meld of number `meld`; `end` is needed only where they could go to either end (F13)."""
 
     meld: int
     cards: bytes
@@ -50,7 +50,7 @@ class LayOff(msgspec.Struct, frozen=True, array_like=True, tag="lay_off"):
 
 
 class SwapJoker(msgspec.Struct, frozen=True, array_like=True, tag="swap_joker"):
-    """Put the natural `card` for a joker of the meld of index `meld`, and take that joker into the hand (B7)."""
+    """Put the natural `card` for a joker of the meld of number `meld`, and take that joker into the hand (B7)."""
 
     meld: int
     card: int

@@ -24,6 +24,7 @@ __all__ = [
     "BadState",
     "EngineError",
     "Fault",
+    "Misfit",
     "NewerSchema",
     "Reason",
     "Refused",

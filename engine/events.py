@@ -109,7 +109,7 @@ class Knocked(msgspec.Struct, frozen=True, array_like=True, tag="knocked"):
 
 
 class LaidDown(msgspec.Struct, frozen=True, array_like=True, tag="laid_down"):
-    """A seat laid a new meld; `meld` is its index, `kind`, `cards` and `low` are as in `engine.state.Meld`."""
+    """A seat laid a new meld; `meld` is its number, `kind`, `cards` and `low` are as in `engine.state.Meld`."""
 
     seat: int
     meld: int

@@ -9,7 +9,17 @@ from msgspec.structs import asdict, fields, replace
 
 from engine.errors import BadRules, Fault
 from engine.presets import PRESETS
-from engine.rules import DiscardDraw, Discarding, GoOut, RuleSet, Scoring, Settlement, hand_size_for, packs_for
+from engine.rules import (
+    DiscardDraw,
+    Discarding,
+    GoOut,
+    LayOffs,
+    RuleSet,
+    Scoring,
+    Settlement,
+    hand_size_for,
+    packs_for,
+)
 
 __all__ = ["SEATS", "as_sent", "complete", "faults", "wrong_values"]
 
@@ -43,9 +53,11 @@ def wrong_values(overrides: Mapping[str, object]) -> list[Fault]:
 def faults(rules: RuleSet, seats: int | None = None) -> list[Fault]:
     """Everything that keeps the rule set from being played: by so many players, or by any number that it admits."""
     found = [*_ranges(asdict(rules)), *_seats(rules, seats)]
-    if _DEALING.isdisjoint(fault.field for fault in found):
+    beyond = {fault.field for fault in found}
+    if _DEALING.isdisjoint(beyond):
         found += _cards(rules, seats)
-        found += _melds(rules, seats)
+        if _MELDING.isdisjoint(beyond):
+            found += _melds(rules, seats)
     return [*found, *_shapes(rules), *_ends(rules), *_turns(rules), *_scoring(rules)]
 
 
@@ -105,21 +117,67 @@ def _cards(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
 
 
 def _melds(rules: RuleSet, seats: int | None) -> Iterator[Fault]:
-    """No end by points, where no seat can ever hold a meld: nobody goes out then, and nobody shows a card (G8).
+    """No end by points, where nobody can ever score: no seat can hold a meld, or none can go out where it must (G8).
+
+    Only what can never happen is a fault, not what hardly ever does. The first number of players that shows it is told.
+    """
+    if rules.deals:
+        return
+    for players in _players(rules, seats):
+        sizes, held = _sizes(rules, players), _most_held(rules, players)
+        needed = min(sizes) + (rules.go_out is GoOut.DISCARD)
+        if held < needed:
+            text = f"each of {players} players holds {held} cards at the most, where a meld takes {needed}"
+        elif not _may_go_out(rules, players, sizes, held):
+            text = f"no hand of any of {players} players can be laid in melds to its end, and only who is out scores"
+        else:
+            continue
+        yield Fault("hand_size", "NO_END", f"the match has no end: deals is 0, and {text}", ("deals", *_OF_HANDS))
+        return
+
+
+def _sizes(rules: RuleSet, players: int) -> list[int]:
+    """The numbers of cards that a new meld may have."""
+    of_a_rank = 4 if rules.distinct_suits else 4 * packs_for(rules, players) + rules.jokers
+    return [*range(rules.set_min, min(of_a_rank, rules.set_max or of_a_rank) + 1), *range(rules.run_min, 14)]
+
+
+def _most_held(rules: RuleSet, players: int) -> int:
+    """The most cards that a seat can hold while nobody lays any; the others keep as many as they were dealt.
 
     Where every turn ends with a discard, and at most one card of the pile is taken, a hand does not grow.
     """
-    if rules.deals or rules.discard is Discarding.OPTIONAL or rules.discard_draw is DiscardDraw.ANY:
-        return
-    for players in _players(rules, seats):
-        of_a_rank = 4 if rules.distinct_suits else 4 * packs_for(rules, players) + rules.jokers
-        smallest = min(rules.run_min, rules.set_min if rules.set_min <= of_a_rank else rules.run_min)
-        needed = smallest + (rules.go_out is GoOut.DISCARD)
-        held = hand_size_for(rules, players) + max(1, rules.opening_draw and rules.opening_draw + players - 1)
-        if held < needed:
-            text = f"the match has no end: deals is 0, and of {players} players each holds {held} cards at the most"
-            yield Fault("hand_size", "NO_END", f"{text}, where a meld takes {needed}", ("deals", *_OF_HANDS))
-            return
+    hand, taking = hand_size_for(rules, players), rules.discard_draw is DiscardDraw.ANY
+    first = hand + _most_drawn(rules, players)
+    if not taking and rules.discard is Discarding.REQUIRED:
+        return first
+    rest = max(first, packs_for(rules, players) * 52 + rules.jokers - (players - 1) * hand)
+    if not rules.round_limit:
+        return rest
+    piled = rules.up_card + rules.round_limit * (players - 1) if taking else 0
+    return min(rest, first + rules.round_limit - 1 + piled)
+
+
+def _most_drawn(rules: RuleSet, players: int) -> int:
+    """The most cards that a seat draws in its first turn."""
+    return rules.opening_draw + players - 1 if rules.opening_draw else 1
+
+
+def _may_go_out(rules: RuleSet, players: int, sizes: list[int], most: int) -> bool:
+    """Whether melds can use up a hand of at most so many cards, or all of it but the discard; true if in doubt.
+
+    Who lays off, or scores without going out, need not.
+    """
+    room = any(size + 1 in sizes for size in sizes)
+    if rules.scoring is Scoring.MELDS or (rules.lay_off is not LayOffs.NONE and room):
+        return True
+    hand = hand_size_for(rules, players)
+    drawn = rules.opening_draw if rules.opening_draw and rules.discard_draw is DiscardDraw.NONE else 1
+    sums = {0}
+    for laid in range(1, most + 1):
+        if any(laid - size in sums for size in sizes):
+            sums.add(laid)
+    return any(laid in sums for laid in range(hand + drawn - 1, most + (rules.go_out is not GoOut.DISCARD)))
 
 
 def _players(rules: RuleSet, seats: int | None) -> Iterable[int]:
@@ -167,8 +225,11 @@ def _scoring(rules: RuleSet) -> Iterator[Fault]:
 
 _TYPES = {field.name: field.type for field in fields(RuleSet)}
 _OF_DEALING = ("packs", "opening_draw", "seats", "up_card", "jokers")
-_OF_HANDS = ("run_min", "set_min", "opening_draw", "go_out", "discard", "discard_draw")
+_OF_HANDS = (
+    "run_min", "set_min", "set_max", "opening_draw", "go_out", "discard", "discard_draw", "lay_off", "round_limit",
+)  # fmt: skip
 _DEALING = frozenset({"hand_size", *_OF_DEALING})  # what hands are counted by
+_MELDING = frozenset({"set_min", "set_max", "run_min", "round_limit"})  # … and what melds they can hold
 _MOST_ECHOED = 40
 _RANGES = {
     "packs": (1, 4),

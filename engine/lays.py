@@ -1,7 +1,6 @@
 """Laying cards on the table: new melds, lay-offs, jokers swapped; what is refused, and what could be laid."""
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -9,10 +8,20 @@ from msgspec.structs import replace
 from engine.actions import End, LayDown, LayOff, MeldKind, SwapJoker
 from engine.cards import JOKER, holds, put_in, take_out, write_cards
 from engine.deal import first_player
+from engine.debts import can_settle
 from engine.errors import Misfit, Reason, Refused
 from engine.events import JokerSwapped, LaidDown, LaidOff
 from engine.listing import all_extensions, all_melds
-from engine.melds import Extension, extended, extension_at, extensions, readings, swap_place, swapped
+from engine.melds import (
+    Extension,
+    extended,
+    extension_at,
+    extensions,
+    may_lay_off,
+    readings,
+    swap_place,
+    swapped,
+)
 from engine.rules import GoOut, JokerSwap, LayOffs, OpeningOrder, RuleSet
 from engine.state import Meld, State
 
@@ -23,7 +32,6 @@ __all__ = [
     "check_lay",
     "is_open",
     "may_lay",
-    "may_lay_off",
     "possible_lay_offs",
     "possible_lays",
 ]
@@ -112,11 +120,6 @@ def is_open(state: State, seat: int) -> bool:
     return seat == first or first in state.voided
 
 
-def may_lay_off(rules: RuleSet, seat: int, meld: Meld) -> bool:
-    """Whether the rule `lay_off` lets the seat add to the meld (B6)."""
-    return rules.lay_off is LayOffs.ANY or (rules.lay_off is LayOffs.OWN and meld.founder == seat)
-
-
 def _check_lay_down(state: State, seat: int, lay: LayDown) -> Placed:
     cards = lay.cards
     _held(state, seat, cards)
@@ -187,7 +190,7 @@ def _check_swap(state: State, seat: int, lay: SwapJoker) -> Placed:
     owed = state.owed_jokers + 1 if rules.joker_swap is JokerSwap.SAME_TURN else 0
     hand = put_in(take_out(state.hands[seat], [lay.card]), [JOKER])
     placed = Placed(JokerSwapped(seat, lay.meld, lay.card, place), melds, hand, owed)
-    if not _jokers_playable(state, seat, placed):
+    if not can_settle(state.rules, seat, placed.hand, placed.melds, placed.owed_jokers):
         why = "the joker could not be played in this turn"
         raise Refused(Reason.CARD_NOT_USABLE, why, clause="B7", field="joker_swap", cards="JK")
     return placed
@@ -198,24 +201,13 @@ def _fair(state: State, seat: int, cards: bytes, placed: Placed) -> Placed:
     _uses_taken(state, cards)
     if state.owed_jokers:
         placed = placed._replace(owed_jokers=max(0, state.owed_jokers - cards.count(JOKER)))
-    if not _jokers_playable(state, seat, placed):
+    if not can_settle(state.rules, seat, placed.hand, placed.melds, placed.owed_jokers):
         why = "the joker swapped in could then not be played in this turn"
         raise Refused(Reason.JOKER_NOT_PLAYED, why, clause="B7", field="joker_swap", cards="JK")
     if not placed.hand and state.rules.go_out is GoOut.DISCARD:
         why = "the last card must be kept for the discard"
         raise Refused(Reason.DISCARD_REQUIRED, why, clause="B4", field="go_out", cards=write_cards(cards))
     return placed
-
-
-def _jokers_playable(state: State, seat: int, placed: Placed) -> bool:
-    """Whether every joker still owed after the lay can be played in this turn."""
-    if not placed.owed_jokers:
-        return True
-    then = after(state, seat, placed)
-    # A further swap may bring what is missing: two jokers and a natural are a meld where one and two are none.
-    further = (_swaps(then.rules, index, meld, placed.hand) for index, meld in enumerate(placed.melds))
-    lays = chain(possible_lays(then, seat, JOKER), *further)
-    return any(may_lay(then, seat, lay) for lay in lays)
 
 
 def _swaps(rules: RuleSet, index: int, meld: Meld, cards: bytes) -> Iterator[SwapJoker]:

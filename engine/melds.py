@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from engine.actions import End, MeldKind
 from engine.cards import JOKER
-from engine.rules import Ace, RuleSet
+from engine.rules import Ace, LayOffs, RuleSet
 from engine.state import Meld
 
 __all__ = [
-    "Extension", "Reading", "card_at", "extended", "extension_at", "extensions", "highest", "readings", "set_limit",
-    "suit_of_run", "swap_place", "swapped",
+    "Extension", "Reading", "card_at", "extended", "extension_at", "extensions", "highest", "may_lay_off", "readings",
+    "set_limit", "suit_of_run", "swap_place", "swapped",
 ]  # fmt: skip
 
 
@@ -90,6 +90,11 @@ def extended(meld: Meld, extension: Extension, seat: int) -> Meld:
         meld.founder,
         meld.low - len(low),
     )
+
+
+def may_lay_off(rules: RuleSet, seat: int, meld: Meld) -> bool:
+    """Whether the rule `lay_off` lets the seat add to the meld (B6, F11)."""
+    return rules.lay_off is LayOffs.ANY or (rules.lay_off is LayOffs.OWN and meld.founder == seat)
 
 
 def swap_place(rules: RuleSet, meld: Meld, card: int) -> int | None:

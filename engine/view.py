@@ -73,11 +73,11 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     turn: int
     seats: tuple[SeatView, ...]
     melds: tuple[Meld, ...]
-    """In the order in which they were laid; their indices are their names in actions."""
+    """In the order in which they were laid; their indices are their numbers in actions."""
     pile: bytes
     """All of the discard pile where any of it may be taken, else its top card alone; the top is last."""
-    pile_count: int
-    stock_count: int
+    pile_size: int
+    stock_size: int
     pool: int
     turn_overs: int
     idle: int
@@ -120,8 +120,8 @@ def view(state: State, seat: int | None) -> View:
         seats=seats,
         melds=state.melds,
         pile=state.pile if spread else state.pile[-1:],
-        pile_count=len(state.pile),
-        stock_count=len(state.stock),
+        pile_size=len(state.pile),
+        stock_size=len(state.stock),
         pool=state.pool,
         turn_overs=state.turn_overs,
         idle=state.idle,

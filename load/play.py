@@ -99,4 +99,4 @@ def _choice(rest: Rest, table: str, token: str, view: Json) -> Json:
         return {"discard": {"card": random.choice(options["discard"])}}
     if options["take"]:
         return {"take": {"count": options["take"][0]}}
-    return {"pass": {}}
+    return {"passTurn": {}}

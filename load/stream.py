@@ -88,7 +88,7 @@ class Stream:
                 match event:
                     case "end":
                         return
-                    case "error":
+                    case "failure":
                         error = json.loads(data)["error"]
                         raise Refused(error["status"], error["status"], error["message"])
                     case "snapshot" | "batch":

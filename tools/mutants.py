@@ -35,6 +35,7 @@ MODULES: Final = (
     "turns",
     "draws",
     "lays",
+    "debts",
     "legal",
     "listing",
     "melds",
@@ -52,6 +53,7 @@ MODULES: Final = (
     "solver/arrange",
     "solver/choice",
     "solver/cores",
+    "solver/effort",
     "solver/search",
 )
 """What decides something, and is not only text: paths below engine/, without `.py`."""

@@ -22,6 +22,9 @@ BIN = Path(sys.executable).parent
 # Google's own packages bring the code of google.api; nobody ships buf.validate for Google's runtime.
 VENDORED = ["buf/validate/validate.proto"]
 
+# What protoc generates by itself, for clients in other languages.
+LANGUAGES = ["cpp", "csharp", "java", "kotlin", "objc", "php", "ruby"]
+
 
 def generate() -> None:
     """Replace proto/gen by the Python of every proto; where a proto is at fault, leave it as it was."""
@@ -32,7 +35,7 @@ def generate() -> None:
 
 
 def check() -> None:
-    """Fail if a proto breaks style or compatibility, or if the generated code is not what the protos give."""
+    """Fail if a proto breaks style or compatibility or gives no stubs, or if the generated code is stale."""
     _buf("lint", str(PROTO))
     _buf("format", str(PROTO), "--path", str(PROTO / "rummy"), "--diff", "--exit-code")
     with tempfile.TemporaryDirectory() as scratch:
@@ -40,6 +43,7 @@ def check() -> None:
         _buf(
             "breaking", str(image), "--against", str(BASELINE), "--config", str(PROTO / "buf.yaml"), "--exclude-imports"
         )
+        _check_stubs(Path(scratch))
         fresh = Path(scratch) / "gen"
         fresh.mkdir()
         _write_python(fresh)
@@ -59,13 +63,29 @@ def differing(one: Path, other: Path) -> list[str]:
     return [f"{name}: differs" for name in sorted(left.keys() | right.keys()) if left.get(name) != right.get(name)]
 
 
+def ours() -> list[str]:
+    """The protos of the API, as imports name them."""
+    return sorted(path.relative_to(PROTO).as_posix() for path in (PROTO / "rummy").rglob("*.proto"))
+
+
+def _check_stubs(scratch: Path) -> None:
+    """Fail if protoc refuses stubs or warns. What it renames silently, tests/test_protos.py catches."""
+    outputs = []
+    for language in LANGUAGES:
+        (scratch / language).mkdir()
+        outputs.append(f"--{language}_out={scratch / language}")
+    command = [str(BIN / "protoc"), f"-I{PROTO}", f"-I{THIRD_PARTY}", *outputs, *ours()]
+    told = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if told.returncode or told.stderr:
+        sys.exit(f"{told.stderr}protoc refuses stubs in another language, or warns of them")
+
+
 def _write_python(into: Path) -> None:
-    ours = sorted(path.relative_to(PROTO).as_posix() for path in (PROTO / "rummy").rglob("*.proto"))
-    services = [name for name in ours if re.search(r"^service ", (PROTO / name).read_text(), re.MULTILINE)]
-    _protoc([f"--python_out={into}", f"--mypy_out=quiet:{into}"], ours + VENDORED)
+    services = [name for name in ours() if re.search(r"^service ", (PROTO / name).read_text(), re.MULTILINE)]
+    _protoc([f"--python_out={into}", f"--mypy_out=quiet:{into}"], ours() + VENDORED)
     _protoc([f"--grpc_python_out={into}", f"--mypy_grpc_out=quiet:{into}"], services)
     # The Python has no comments; the description of the REST API is made of them.
-    _protoc(["--include_source_info", f"--descriptor_set_out={into}/rummy/v1/descriptors.binpb"], ours)
+    _protoc(["--include_source_info", f"--descriptor_set_out={into}/rummy/v1/descriptors.binpb"], ours())
 
 
 def _build(image: Path) -> Path:

@@ -85,7 +85,7 @@ class Table:
             self._view = View()
 
     async def _act(self, seat: int, due: float) -> None:
-        if self._seat != seat and not self._view.stock_count:
+        if self._seat != seat and not self._view.stock_size:
             await self._look(seat)
         options = self._view.options if self._view.HasField("options") else None
         request = pb.ActRequest(name=self.name, actions=[_choice(options)], request_id=_id())
@@ -133,7 +133,7 @@ def _choice(options: Options | None) -> Action:
         return Action(discard=Action.Discard(card=options.discard[0]))
     if options.take:
         return Action(take=Action.Take(count=options.take[0]))
-    return Action(**{"pass": Action.Pass()})  # type: ignore[arg-type]  # the field's name is a word of Python
+    return Action(pass_turn=Action.Pass())
 
 
 def _id() -> str:

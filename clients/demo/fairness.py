@@ -55,7 +55,7 @@ class _Cards:
 
     def surprises(self, started: Event.DealStarted) -> list[str]:
         """Whether the deal began otherwise than the seed has it."""
-        told = (started.up_card, started.stock_count)
+        told = (started.up_card, started.stock_size)
         due = (self.pile[-1] if self.pile else "", len(self.stock))
         return [] if told == due else [f"up-card and stock were {told}, and the seed gives {due}"]
 

@@ -112,8 +112,8 @@ class Screen:
                 Text("out" if place.out and table.deal else "void" if place.voided else f"{place.cards}"),
             )
         middle = Grid.grid(padding=(0, 1))
-        middle.add_row("stock", Text(str(table.stock_count), "bold"))
-        middle.add_row("pile", self._cards(table.pile[-1:]) + Text(f"  of {table.pile_count}" if table.pile else "-"))
+        middle.add_row("stock", Text(str(table.stock_size), "bold"))
+        middle.add_row("pile", self._cards(table.pile[-1:]) + Text(f"  of {table.pile_size}" if table.pile else "-"))
         if table.pool:
             middle.add_row("pool", Text(str(table.pool), "bold"))
         across = Grid.grid(padding=(0, 3, 0, 0))

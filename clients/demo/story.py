@@ -56,7 +56,7 @@ def deal_in_words(result: DealResult, names: Sequence[str]) -> str:
     """How a deal ended, what it brought, and the totals."""
     won = " and ".join(names[seat] for seat in result.winners)
     how = [f"{won} went out" if result.reason == DealResult.REASON_OUT and won else _REASONS.get(result.reason, "")]
-    how.append("void, nobody scores" if result.void else "")
+    how.append("void, nobody scores" if result.voided else "")
     gained = ", ".join(f"{name} {score:+}" for name, score in zip(names, result.deal_scores, strict=False) if score)
     totals = ", ".join(f"{name} {score}" for name, score in zip(names, result.scores, strict=False))
     kept = f"{result.pool} stay in the pool" if result.pool else ""

@@ -37,8 +37,8 @@ class Table:
     melds: list[Meld] = field(default_factory=list)
     pile: list[str] = field(default_factory=list)
     """As far as it is known, oldest first; a snapshot tells the top alone where no more may be taken."""
-    pile_count: int = 0
-    stock_count: int = 0
+    pile_size: int = 0
+    stock_size: int = 0
     pool: int = 0
     last_deal: DealResult | None = None
     result: Event.MatchEnded | None = None
@@ -65,8 +65,8 @@ class Table:
             "seats": [(seat.cards, seat.score, seat.out, seat.voided) for seat in self.places],
             "melds": self.melds,
             "pile": self.pile[-len(view.pile) :] if view.pile else [],
-            "pile_count": self.pile_count,
-            "stock_count": self.stock_count,
+            "pile_size": self.pile_size,
+            "stock_size": self.stock_size,
             "pool": self.pool,
         }
         theirs: dict[str, object] = {
@@ -86,7 +86,7 @@ class Table:
         self.deal, self.round, self.dealer = view.deal, view.round, view.dealer
         self.turn = view.turn if view.HasField("turn") else None
         self.melds, self.pile = list(view.melds), list(view.pile)
-        self.pile_count, self.stock_count, self.pool = view.pile_count, view.stock_count, view.pool
+        self.pile_size, self.stock_size, self.pool = view.pile_size, view.stock_size, view.pool
         self.last_deal = view.last_deal if view.HasField("last_deal") else None
         self.result = view.result if view.HasField("result") else None
 
@@ -104,7 +104,7 @@ def _deal_out(table: Table, event: Event.DealStarted) -> None:
         place.cards, place.out, place.voided = cards, False, False
     table.deal, table.dealer, table.melds = event.deal, event.dealer, []
     table.pile = [event.up_card] if event.up_card else []
-    table.pile_count, table.stock_count, table.pool = len(table.pile), event.stock_count, event.pool
+    table.pile_size, table.stock_size, table.pool = len(table.pile), event.stock_size, event.pool
 
 
 def _turn(table: Table, event: Event.TurnStarted) -> None:
@@ -113,22 +113,22 @@ def _turn(table: Table, event: Event.TurnStarted) -> None:
 
 def _draw(table: Table, event: Event.Drew) -> None:
     table.places[event.seat].cards += event.count
-    table.stock_count -= event.count
+    table.stock_size -= event.count
 
 
 def _renew(table: Table, event: Event.StockRenewed) -> None:
-    table.pile, table.pile_count, table.stock_count = [event.up_card], 1, event.stock_count
+    table.pile, table.pile_size, table.stock_size = [event.up_card], 1, event.stock_size
 
 
 def _take(table: Table, event: Event.TookPile) -> None:
     table.places[event.seat].cards += len(event.cards)
     del table.pile[-len(event.cards) :]
-    table.pile_count -= len(event.cards)
+    table.pile_size -= len(event.cards)
 
 
 def _lay_down(table: Table, event: Event.LaidDown) -> None:
     owners = [event.seat] * len(event.cards)
-    meld = Meld(meld=event.meld, kind=event.kind, cards=event.cards, owners=owners, founder=event.seat)
+    meld = Meld(number=event.meld, kind=event.kind, cards=event.cards, owners=owners, founder=event.seat)
     table.melds.append(meld)
     table.places[event.seat].cards -= len(event.cards)
 
@@ -148,7 +148,7 @@ def _swap(table: Table, event: Event.JokerSwapped) -> None:
 def _discard(table: Table, event: Event.Discarded) -> None:
     table.places[event.seat].cards -= 1
     table.pile.append(event.card)
-    table.pile_count += 1
+    table.pile_size += 1
 
 
 def _void(table: Table, event: Event.HandVoided) -> None:

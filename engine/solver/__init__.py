@@ -5,9 +5,11 @@
 
 The answer is exact, within the effort that it is given: of all ways to lay any of the cards, as melds of the rule set
 and on the melds of the table that the seat may add to, each joker for one card, none leaves less (or shows more).
+A joker on the table that could be swapped stays where it lies.
+
 `cores` lists the naturals of every meld and lay-off, with the jokers that each needs and has room for; `choice` puts
-these as numbers; `search` finds the best of them; `arrange` puts the jokers in their places. A joker on the table that
-could be swapped stays where it lies.
+these as numbers; `search` finds the best of them; `arrange` puts the jokers in their places. What they do is counted as
+`effort`, and they make do with less where it is spent.
 """
 
 from collections.abc import Sequence
@@ -20,11 +22,13 @@ from engine.scoring import hand_points
 from engine.solver.arrange import actions_of
 from engine.solver.choice import Objective, chosen
 from engine.solver.cores import held_of, open_melds
+from engine.solver.effort import Effort
 from engine.state import Meld
 
-__all__ = ["Arrangement", "Objective", "best"]
+__all__ = ["Arrangement", "Effort", "Objective", "best"]
 
-_UNBOUNDED: Final = 1 << 62
+_A_CARD: Final = 10
+"""Steps that a card of the hand takes in any case."""
 
 
 class Arrangement(NamedTuple):
@@ -45,15 +49,19 @@ def best(
     *,
     seat: int = 0,
     objective: Objective = Objective.LEAST_DEADWOOD,
-    effort: int = _UNBOUNDED,
+    effort: Effort | None = None,
 ) -> Arrangement:
     """The best that the seat can lay of the hand: in melds, and on the table (B5, B6, B7, F2, F11, P8).
 
     Of equally good arrangements one that leaves the fewest cards. Where a seat goes out by a discard only, a card is
-    left for it (B4). `effort` bounds the search, in moves looked at, some millions a second: a hand that takes more, as
-    one of dozens of cards and many jokers may, is arranged well, and legally, but perhaps not best. Whether laying down
-    is open yet (P14), and a card that must be used first (F10), are left aside.
+    left for it (B4). `effort` bounds the work (None: not at all): a hand that takes more, as one of dozens of cards and
+    many jokers may, is arranged legally, but perhaps not best; where nothing is left to begin with, nothing is laid.
+    Whether laying down is open yet (P14), and a card that must be used first (F10), are left aside.
     """
+    effort = effort or Effort()
+    if effort.spent:
+        return Arrangement((), bytes(sorted(hand)), hand_points(rules, hand))
+    effort.spend(_A_CARD * len(hand))
     held, melds = held_of(rules, hand), open_melds(rules, table, seat)
     actions = actions_of(rules, chosen(rules, held, melds, objective, effort), held.jokers, melds)
     deadwood = take_out(bytes(sorted(hand)), b"".join(action.cards for action in actions))

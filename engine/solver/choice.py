@@ -8,6 +8,7 @@ from engine.cards import JOKER
 from engine.rules import AcePoints, GoOut, RuleSet
 from engine.scoring import card_points
 from engine.solver.cores import Core, Held, OpenMeld, cores_of, triples
+from engine.solver.effort import Effort
 from engine.solver.search import Leave, Move, Problem, cheapest
 
 __all__ = ["Choice", "Objective", "chosen"]
@@ -27,13 +28,17 @@ class Choice(NamedTuple):
     jokers_left: int
 
 
-def chosen(rules: RuleSet, held: Held, table: Sequence[OpenMeld], objective: Objective, effort: int) -> Choice:
+def chosen(rules: RuleSet, held: Held, table: Sequence[OpenMeld], objective: Objective, effort: Effort) -> Choice:
     """The best choice for a hand with melds on the table that it may add to; a good one where it takes more effort."""
     once = rules.sets_count_once and objective is Objective.LEAST_DEADWOOD
     keeps = rules.go_out is GoOut.DISCARD
     if once and not keeps and rules.set_min <= 3 <= (rules.set_max or 3) and not rules.distinct_suits:
         once = False  # three of a rank can be laid as well
-    cores = [*cores_of(rules, held, table, tidy=not (once or keeps)), *(triples(held) if once else ())]
+    listing = effort.part(2)  # the other half is for the search
+    cores = [
+        *cores_of(rules, held, table, listing, tidy=not (once or keeps)),
+        *(triples(held, listing) if once else ()),
+    ]
     if not cores and not held.jokers:
         return Choice([], 0)
     if held.jokers:

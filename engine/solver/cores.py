@@ -9,18 +9,23 @@ for 13 - n jokers.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from engine.actions import MeldKind
 from engine.cards import JOKER
-from engine.lays import may_lay_off
-from engine.melds import card_at, highest, set_limit, suit_of_run
+from engine.melds import card_at, highest, may_lay_off, set_limit, suit_of_run
 from engine.rules import RuleSet
+from engine.solver.effort import Effort
 from engine.state import Meld
 
 __all__ = ["LONGEST_RUN", "Core", "Held", "OpenMeld", "cores_of", "held_of", "open_melds", "triples"]
 
 LONGEST_RUN = 13
+
+_A_CORE: Final = 30
+"""Steps that a core takes until it is a move of the search, some ten microseconds."""
+_A_CHAIN: Final = 3
+"""Steps that it takes to look at a choice of places in a run."""
 
 
 class Core(NamedTuple):
@@ -90,44 +95,74 @@ def open_melds(rules: RuleSet, table: Sequence[Meld], seat: int) -> list[OpenMel
     return found
 
 
-def cores_of(rules: RuleSet, held: Held, table: Sequence[OpenMeld], *, tidy: bool) -> Iterator[Core]:
-    """Every core that the hand has the jokers for, as a new meld or on an open one.
+def cores_of(rules: RuleSet, held: Held, table: Sequence[OpenMeld], effort: Effort, *, tidy: bool) -> Iterator[Core]:
+    """Every core that the hand has the jokers for, as a new meld or on an open one; some of each kind for less effort.
 
     `tidy` says that a natural laid in place of a joker is never a loss: cores that this makes needless are left out.
     """
+    kinds = list(_kinds(rules, held, table, effort, tidy=tidy))
+    while kinds and not effort.spent:
+        for kind in kinds[:]:
+            core = next(kind, None)
+            if core is None:
+                kinds.remove(kind)
+            else:
+                yield core
+                effort.spend(_A_CORE)
+            if effort.spent:
+                return
+
+
+def _kinds(
+    rules: RuleSet, held: Held, table: Sequence[OpenMeld], effort: Effort, *, tidy: bool
+) -> Iterator[Iterator[Core]]:
+    """The cores of each rank, from each place of a suit on, and for each open meld; large ones are among the first."""
     limit, copies = set_limit(rules), 1 if rules.distinct_suits else held.copies
     least = max(1, rules.set_min - held.jokers)
     for cards in held.ranks.values():
         if len(cards) * copies >= least:
-            for bag in _bags(held, cards, least, limit, copies):
-                yield Core(MeldKind.SET, bag, (), max(0, rules.set_min - len(bag)), limit - len(bag))
+            bags = _bags(held, cards, range(least, limit + 1), copies, effort)
+            yield _new_sets(rules, bags)
     for suit, places in held.suits.items():
         runs = [open_ for open_ in table if open_.meld.kind is MeldKind.RUN and suit_of_run(open_.meld) == suit]
         if runs or len(places) + held.jokers >= rules.run_min:
-            of = _suit(held, suit, places, runs, tidy=tidy)
-            yield from _new_runs(rules, of)
-            yield from _longer_runs(of, runs)
+            of = _suit(held, suit, places, runs, effort, tidy=tidy)
+            yield from (_new_runs(rules, of, index) for index in range(len(places)))
+            yield from (_longer_runs(of, open_) for open_ in runs)
     for onto, meld, room in table:
         if meld.kind is MeldKind.SET and meld.low in held.ranks:
             barred = meld.cards if rules.distinct_suits else b""
             cards = [card for card in held.ranks[meld.low] if card not in barred]
-            for bag in _bags(held, cards, 1, room, copies):
-                yield Core(MeldKind.SET, bag, (), 0, room - len(bag), onto)
+            bags = _bags(held, cards, range(1, room + 1), copies, effort)
+            yield _larger_sets(bags, onto, room)
 
 
-def triples(held: Held) -> Iterator[Core]:
+def triples(held: Held, effort: Effort) -> Iterator[Core]:
     """Every three cards of a rank: left in the hand they count as one (P9)."""
     for cards in held.ranks.values():
-        for bag in _bags(held, cards, 3, 3, held.copies):
+        for bag in _bags(held, cards, range(3, 4), held.copies, effort):
             yield Core(None, bag, (), 0, 0)
+            effort.spend(_A_CORE)
 
 
-def _bags(held: Held, cards: Sequence[int], least: int, most: int, copies: int) -> Iterator[bytes]:
-    """Every bag of `least` to `most` of the cards, of each no more than are held, nor than `copies`."""
+def _new_sets(rules: RuleSet, bags: Iterator[bytes]) -> Iterator[Core]:
+    for bag in bags:
+        yield Core(MeldKind.SET, bag, (), max(0, rules.set_min - len(bag)), set_limit(rules) - len(bag))
+
+
+def _larger_sets(bags: Iterator[bytes], onto: int, room: int) -> Iterator[Core]:
+    for bag in bags:
+        yield Core(MeldKind.SET, bag, (), 0, room - len(bag), onto)
+
+
+def _bags(held: Held, cards: Sequence[int], sizes: range, copies: int, effort: Effort) -> Iterator[bytes]:
+    """Every bag of so many of the cards, of each no more than are held, nor than `copies`."""
     counts = [min(held.counts[card], copies) for card in cards]
-    if sum(counts) >= least:
-        for taken in product(*(range(count + 1) for count in counts)):
-            if least <= sum(taken) <= most:
+    if sum(counts) >= sizes.start:
+        for taken in product(*(range(count, -1, -1) for count in counts)):
+            if not effort.spend(1):
+                return
+            if sum(taken) in sizes:
                 yield b"".join(bytes([card]) * count for card, count in zip(cards, taken, strict=True))
 
 
@@ -141,6 +176,7 @@ class _Suit(NamedTuple):
     """Whether jokers may lie where there is a natural, too."""
     needless: bool
     """… which is no better while that natural is at hand, if the run has room for the joker besides."""
+    effort: Effort
 
     def core(self, chain: tuple[int, ...], need: int, room: int, *, around: tuple[int, int], onto: int | None) -> Core:
         """The naturals at the places: below and above those that lie there already, from and to which `around` says."""
@@ -153,31 +189,35 @@ class _Suit(NamedTuple):
         return Core(MeldKind.RUN, cards, chain, need, room - len(chain), onto, skipped)
 
 
-def _suit(held: Held, suit: int, places: list[int], runs: Sequence[OpenMeld], *, tidy: bool) -> _Suit:
+def _suit(held: Held, suit: int, places: list[int], runs: Sequence[OpenMeld], effort: Effort, *, tidy: bool) -> _Suit:
     # Two runs that cross are as good as one, where no card is there twice and the one has room for all the jokers.
     room = min((open_.room for open_ in runs), default=LONGEST_RUN) - len(places)
     single = held.copies == 1 or all(held.counts[card_at(suit, place)] == 1 for place in places)
-    return _Suit(suit, places, held.jokers, not (tidy and single and room >= held.jokers), tidy)
+    return _Suit(suit, places, held.jokers, not (tidy and single and room >= held.jokers), tidy, effort)
 
 
-def _new_runs(rules: RuleSet, of: _Suit) -> Iterator[Core]:
-    naturals = max(1, rules.run_min - of.jokers)
-    for index, first in enumerate(of.places):
-        nearest = of.places[index : index + naturals]
-        if len(nearest) < naturals or nearest[-1] >= first + rules.run_min:
-            continue  # too few of them within the shortest run
-        later = [place for place in of.places[index + 1 :] if place < first + LONGEST_RUN]
-        for chain, gaps in _chains(first, later, of.jokers, skipping=of.skipping):
-            need = gaps + max(0, rules.run_min - (chain[-1] + 1 - first))
-            if need <= of.jokers:
-                yield of.core(chain, need, LONGEST_RUN, around=(first, first), onto=None)
+def _new_runs(rules: RuleSet, of: _Suit, index: int) -> Iterator[Core]:
+    """New runs whose first natural is that of the place of this index."""
+    naturals, first = max(1, rules.run_min - of.jokers), of.places[index]
+    nearest = of.places[index : index + naturals]
+    if len(nearest) < naturals or nearest[-1] >= first + rules.run_min:
+        return  # too few of them within the shortest run
+    later = [place for place in of.places[index + 1 :] if place < first + LONGEST_RUN]
+    for chain, gaps in _chains(first, later, of.jokers, skipping=of.skipping):
+        need = gaps + max(0, rules.run_min - (chain[-1] + 1 - first))
+        if need <= of.jokers:
+            yield of.core(chain, need, LONGEST_RUN, around=(first, first), onto=None)
+        if not of.effort.spend(_A_CHAIN):
+            return
 
 
-def _longer_runs(of: _Suit, runs: Sequence[OpenMeld]) -> Iterator[Core]:
-    for onto, meld, room in runs:
-        around = meld.low, meld.low + len(meld.cards) - 1
-        for chain, gaps in _extensions(of, *around):
-            yield of.core(chain, gaps, room, around=around, onto=onto)
+def _longer_runs(of: _Suit, open_: OpenMeld) -> Iterator[Core]:
+    """What goes to the ends of a run on the table."""
+    around = open_.meld.low, open_.meld.low + len(open_.meld.cards) - 1
+    for chain, gaps in _extensions(of, *around):
+        yield of.core(chain, gaps, open_.room, around=around, onto=open_.onto)
+        if not of.effort.spend(_A_CHAIN):
+            return
 
 
 def _extensions(of: _Suit, first: int, last: int) -> Iterator[tuple[tuple[int, ...], int]]:

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from engine.solver.effort import Effort
+
 __all__ = ["Leave", "Move", "Problem", "cheapest"]
 
 
@@ -66,12 +68,16 @@ class Problem(NamedTuple):
     """1 unless a card must still be kept in the hand."""
 
 
-def cheapest(problem: Problem, effort: int) -> tuple[list[int], int]:
+def cheapest(problem: Problem, effort: Effort) -> tuple[list[int], int]:
     """The names of the moves of a cheapest way, and the number of jokers that it leaves in the hand.
 
-    `effort`: after how many moves looked at any way will do that seems cheap.
+    Each move looked at is a step of the effort; when that is spent any way will do that seems cheap.
     """
-    steps, saved, top = _Steps(problem), problem.saved, problem.width * (len(problem.leaves) + len(problem.melds))
+    steps, saved, top = (
+        _Steps(problem, effort),
+        problem.saved,
+        problem.width * (len(problem.leaves) + len(problem.melds)),
+    )
     start = (problem.left, problem.kept)
     least, parents = {start: 0}, dict[_State, tuple[_State, int]]()
     heap = [(0, start, 0, steps.bound(problem.left))]
@@ -81,7 +87,7 @@ def cheapest(problem: Problem, effort: int) -> tuple[list[int], int]:
             return _way(parents, state), state[1]
         if cost > least[state]:
             continue
-        hurry = steps.looked_at > effort
+        hurry = effort.spent
         for then, added, lifted, name in steps.after(*state):
             total = cost + added
             if total < least.get(then, _MORE):
@@ -100,14 +106,16 @@ At the end, the second number is that of the jokers left in the hand.
 """
 _MORE = 1 << 62
 _LEFT = -1
+_A_STATE = 4
+"""Steps of the effort that a state takes beside its moves."""
 
 
 class _Steps:
     """What can be done from a state."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, effort: Effort) -> None:
         self.problem = problem
-        self.looked_at = 0
+        self.effort = effort
         fields = len(problem.leaves) + len(problem.melds) + 1
         self.naturals = (1 << problem.width * len(problem.leaves)) - 1
         self.spare = sum(1 << problem.width * field + problem.width - 1 for field in range(fields))
@@ -133,7 +141,7 @@ class _Steps:
         width, spare, most = self.problem.width, self.spare, self.problem.jokers
         field = ((rest & -rest).bit_length() - 1) // width
         cost, bound = self.problem.leaves[field]
-        self.looked_at += 1 + len(self.problem.moves[field])
+        self.effort.spend(_A_STATE + len(self.problem.moves[field]))
         yield (left - (1 << width * field), side | 1), cost, bound, _LEFT
         for uses, idle, room, cost, bound, keeps, name in self.problem.moves[field]:
             then = left - uses

@@ -77,7 +77,7 @@ _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
         GameReason.GAME_OVER,
         GameReason.SEAT_TAKEN,
         GameReason.TOO_FEW_PLAYERS,
-        *Reason,
+        *(reason for reason in Reason if reason is not Reason.MATCH_OVER),  # a use case says GAME_OVER before
     ),
     code_pb2.RESOURCE_EXHAUSTED: ("LIMIT_EXCEEDED",),
     code_pb2.UNIMPLEMENTED: ("VERB_NOT_ALLOWED",),

@@ -99,7 +99,13 @@ class GameHandlers:
 
     async def list_games(self, request: pb.ListGamesRequest, _caller: Caller) -> pb.ListGamesResponse:
         """Lists open tables."""
-        page = await read.list_open(self._desk, size=min(request.page_size or 20, 100), cursor=request.page_token)
+        page = await read.list_open(
+            self._desk,
+            size=min(request.page_size or 20, 100),
+            cursor=request.page_token,
+            preset=request.preset,
+            seat_count=request.seat_count,
+        )
         return pb.ListGamesResponse(games=[game_to(table) for table in page.tables], next_page_token=page.next_cursor)
 
     async def join_game(self, request: pb.JoinGameRequest, _caller: Caller) -> pb.JoinGameResponse:

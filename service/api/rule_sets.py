@@ -18,14 +18,6 @@ __all__ = ["HANDLERS", "SERVICE"]
 
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["RuleSetService"]
 
-_DISPLAY_NAMES: Final = {
-    "basic": "Basic Rummy",
-    "rummy500": "Rummy 500",
-    "pool500": "Pool Rummy 500",
-    "pool300": "Pool Rummy 300",
-    "pool500-cutthroat": "Pool Rummy 500, cutthroat",
-}
-
 
 async def list_rule_sets(request: pb.ListRuleSetsRequest, _caller: Caller) -> pb.ListRuleSetsResponse:
     """Lists the presets. A page token is the name of the last preset given before."""
@@ -62,7 +54,7 @@ async def check_rule_set(request: pb.CheckRuleSetRequest, _caller: Caller) -> pb
         found = faults(rules) if seats is None else faults_at(rules, seats)
         if all(fault.reason != "OUT_OF_RANGE" for fault in found):
             whole = rules if found or seats is None else settled(rules, seats)
-            response.rule_set.CopyFrom(rule_set_to(whole, rule_set.preset))
+            response.rule_set.CopyFrom(rule_set_to(whole, rule_set.preset, players=seats))
     for fault in faults_of(rule_set, found, seats):
         response.faults.add(field=fault.field, reason=fault.reason, description=fault.text)
     return response
@@ -77,5 +69,5 @@ HANDLERS: Final[Mapping[str, UnaryHandler]] = {
 
 def _preset(name: str) -> RuleSet:
     message = rule_set_to(PRESETS[name], name)
-    message.name, message.display_name = f"ruleSets/{name}", _DISPLAY_NAMES[name]
+    message.name = f"ruleSets/{name}"
     return message

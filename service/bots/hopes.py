@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from engine.melds import highest
 from engine.rules import DiscardDraw, RuleSet, packs_for
+from engine.solver import Effort
 from engine.view import View
 
 __all__ = ["Sight", "hopes", "sight"]
@@ -20,6 +21,10 @@ _IN_THE_PILE: Final = 0.5
 
 _COMPLETE: Final = 6
 """As how many cards to come it counts that none is missing: hand and pile hold the rest of a meld."""
+
+
+_A_MATE: Final = 5
+"""Steps that it takes to look for one card of a company."""
 
 
 class Sight(NamedTuple):
@@ -42,9 +47,17 @@ def sight(view: View, hand: bytes) -> Sight:
     return Sight(view.rules, Counter(hand), Counter(pile), +hidden)
 
 
-def hopes(sight: Sight, card: int) -> float:
-    """How many of the hidden cards would make a smallest meld of this natural of the hand and others."""
-    return sum(_hope(sight, card, others) for others in _companies(sight, card))
+def hopes(sight: Sight, card: int, effort: Effort) -> float:
+    """How many of the hidden cards would make a smallest meld of this natural of the hand and others.
+
+    As far as the effort goes: large sets can be had in hundreds of ways.
+    """
+    found = 0.0
+    for others in _companies(sight, card):
+        if not effort.spend(_A_MATE * len(others)):
+            break
+        found += _hope(sight, card, others)
+    return found
 
 
 def _hope(sight: Sight, card: int, others: tuple[int, ...]) -> float:

@@ -2,22 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from engine.actions import Action
 from engine.errors import Reason, Refused
 from engine.events import Event
-from engine.legal import legal_actions
 from engine.replay import write_move
 from engine.state import State
 from engine.step import play
 from service.games.change import Decision, change, load
 from service.games.desk import Desk
-from service.games.errors import GameError, GameReason, game_over
+from service.games.errors import GameError, GameReason
 from service.games.play import go_on
 from service.games.players import bots_action
 from service.games.retries import seat_request
-from service.games.seats import come_back
+from service.games.seats import come_back, match_under_way
 from service.games.seen import SeenTable, see, see_events
 from service.games.tokens import seat_of
 from service.observability import metrics
@@ -111,15 +109,16 @@ async def list_legal(
     """The legal actions of the token's seat from the `start`-th on, at most `size`; none where another seat is to move
     (G7).
 
-    Raises TOKEN_REQUIRED, TOKEN_INVALID, and VERSION_MISMATCH where the game is not at `at_version`.
+    Raises TOKEN_REQUIRED, TOKEN_INVALID, VERSION_MISMATCH where the game is not at `at_version`, and the store's
+    BadCursor where no list was given up to `start`.
     """
     table = await load(desk, game)
     seat = seat_of(table, token)
     _must_be_at(table, at_version)
     if table.match is None or table.phase is not Phase.PLAYING:
         return LegalActions(table.version, (), more=False)
-    found = tuple(islice(legal_actions(table.match, seat), start, start + size + 1))
-    return LegalActions(table.version, found[:size], more=len(found) > size)
+    found, more = await desk.listings.page(table.game, table.mark, table.match, seat, start=start, size=size)
+    return LegalActions(table.version, tuple(found), more=more)
 
 
 async def suggest(desk: Desk, game: str, token: str | None) -> Suggested:
@@ -129,8 +128,6 @@ async def suggest(desk: Desk, game: str, token: str | None) -> Suggested:
     """
     table = await load(desk, game)
     seat, match = _ready(table, token, None)
-    if table.phase is not Phase.PLAYING:
-        raise game_over(table)
     if seat != match.turn:
         raise Refused(Reason.NOT_YOUR_TURN, f"seat {match.turn} is to move", clause="B2")
     return Suggested(table.version, bots_action(match))
@@ -140,11 +137,7 @@ def _ready(table: Table, token: str | None, expected_version: int | None) -> tup
     """The seat that acts, and the match."""
     seat = seat_of(table, token)
     _must_be_at(table, expected_version)
-    if table.match is None:
-        raise GameError(GameReason.GAME_NOT_STARTED, "the match has not begun: the table waits for players")
-    if table.phase is Phase.ABANDONED:
-        raise game_over(table)
-    return seat, table.match
+    return seat, match_under_way(table)
 
 
 def _must_be_at(table: Table, version: int | None) -> None:

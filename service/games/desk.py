@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.replay import Replay
 from service.games.last_seen import LastSeen
+from service.games.listings import Listings
 from service.games.outages import Outages
 from service.games.queues import Queues
 from service.recent import Recent
@@ -32,6 +33,7 @@ class Desk:
     think_ms: int = 1000
     """How long a bot thinks on average before it draws, and before it plays."""
     last_seen: LastSeen = field(default_factory=LastSeen)
+    listings: Listings = field(default_factory=Listings)
     queues: Queues = field(default_factory=Queues)
     outages: Outages = field(default_factory=Outages)
     replays: Recent[str, Replay] = field(default_factory=lambda: Recent(64))

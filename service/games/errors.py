@@ -8,9 +8,7 @@ The reasons are among those of `rummy.v1.ErrorReason`.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from service.store.table import Table
-
-__all__ = ["GameError", "GameReason", "game_over"]
+__all__ = ["GameError", "GameReason"]
 
 
 class GameReason(StrEnum):
@@ -44,8 +42,3 @@ class GameError(Exception):
     def __init__(self, reason: GameReason, text: str, metadata: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{reason}: {text}")
         self.reason, self.text, self.metadata = reason, text, dict(metadata or {})
-
-
-def game_over(table: Table) -> GameError:
-    """What a table that is over answers to whoever wants to go on."""
-    return GameError(GameReason.GAME_OVER, f"the table is closed: the match is {table.phase}", {"state": table.phase})

@@ -1,9 +1,10 @@
 """A match between the moves of its players: how it begins, and what follows from a move without anybody's doing.
 
 When a deal is over the next one is dealt, and a seat whose player has left is played for, all in the commit of the move
-that led there. Where that would be hundreds of turns, as when the only player left fouls in a game of many rounds, the
-rest is left to the clock (`service.games.tick`). Each commit adds to the game's record what a replay needs: `seed HEX`
-for each seed that is drawn, and each accepted action in notation after its seat, `0 discard 5H`.
+that led there. Where that would be hundreds of turns, as when the only player left fouls in a game of many rounds, or
+turns that are hard to choose, the rest is left to the clock (`service.games.tick`). Each commit adds to the game's
+record what a replay needs: `seed HEX` for each seed that is drawn, and each accepted action in notation after its seat,
+`0 discard 5H`.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from engine.shuffle import SEED_SIZE
 from engine.state import Phase as MatchPhase
 from engine.state import State
 from engine.step import next_deal, start, step
+from service import bots
 from service.games.desk import Desk
 from service.games.players import bots_action
 from service.games.timing import same_turn
@@ -63,17 +65,18 @@ def go_on(
     if all(seat.left or seat.bot for seat in table.seats):
         abandoned = replace(table, phase=Phase.ABANDONED, match=match)
         return Course(abandoned, (*happened, MatchAbandoned()), tuple(lines))
-    turns = _ROUNDS_AT_ONCE * len(table.seats)
+    turns, effort = _ROUNDS_AT_ONCE * len(table.seats), bots.turns_effort()
     while match.phase is not MatchPhase.MATCH_OVER:
         if match.phase is MatchPhase.DEAL_OVER:
             seed = desk.chance(SEED_SIZE)
             after = next_deal(match, seed)
             lines.append(_seed_line(seed))
         elif table.seats[match.turn].left and turns:
-            action = bots_action(match)
+            action = bots_action(match, effort)
             after = step(match, match.turn, action)
             lines.append(write_move(match.turn, action))
-            turns -= not same_turn(match, after.state)
+            if not same_turn(match, after.state):
+                turns = 0 if effort.spent else turns - 1
         else:
             break
         match = after.state

@@ -1,6 +1,7 @@
 """Those who play for a seat without a player's hand: a bot, or for one turn a stand-in."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 import structlog
@@ -9,6 +10,7 @@ from engine.actions import Action, Draw
 from engine.events import Event
 from engine.legal import is_legal, legal_actions
 from engine.replay import write_move
+from engine.solver import Effort
 from engine.state import State
 from engine.step import step
 from engine.view import view
@@ -29,10 +31,10 @@ class Played(NamedTuple):
     record: list[str]
 
 
-def bots_action(match: State) -> Action:
+def bots_action(match: State, effort: Effort | None = None) -> Action:
     """What a bot does next in the seat to move. It is told what a player there would be, and nothing else (G3)."""
     seat = match.turn
-    action = bots.choose(view(match, seat), lambda: legal_actions(match, seat))
+    action = bots.choose(view(match, seat), lambda: legal_actions(match, seat), effort)
     if is_legal(match, seat, action):
         return action
     _log.error("bot_chose_illegal", kind=type(action).__name__)
@@ -41,7 +43,7 @@ def bots_action(match: State) -> Action:
 
 def bots_moves(match: State) -> Played:
     """A bot's moves: its draw, or the rest of its turn."""
-    return _moves(match, bots_action, until_drawn=True)
+    return _moves(match, partial(bots_action, effort=bots.turns_effort()), until_drawn=True)
 
 
 def standins_moves(match: State) -> Played:

@@ -38,7 +38,10 @@ async def find(desk: Desk, typed: str) -> SeenTable:
     return see(desk, loaded.table, None)
 
 
-async def list_open(desk: Desk, *, size: int, cursor: str) -> OpenTables:
-    """The public tables that wait for players. Raises the store's BadCursor."""
-    page = await desk.store.open_tables(size, cursor)
+async def list_open(desk: Desk, *, size: int, cursor: str, preset: str = "", seat_count: int = 0) -> OpenTables:
+    """The public tables that wait for players, of any preset (empty) and number of seats (0), or of those alone.
+
+    Raises the store's BadCursor.
+    """
+    page = await desk.store.open_tables(size, cursor, preset=preset, seat_count=seat_count)
     return OpenTables(tuple(see(desk, table, None) for table in page.tables), page.cursor)

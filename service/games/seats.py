@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from engine.state import State
 from service.games.change import Decision, NothingToDo, change, load
 from service.games.desk import Desk
-from service.games.errors import GameError, GameReason, game_over
+from service.games.errors import GameError, GameReason
 from service.games.play import Course, begin, go_on
 from service.games.retries import request_of, seat_request
 from service.games.seen import SeenTable, see
@@ -20,6 +21,7 @@ __all__ = [
     "free_seats",
     "join",
     "leave",
+    "match_under_way",
     "must_be_open",
     "resume",
     "seated",
@@ -86,10 +88,7 @@ async def resume(desk: Desk, game: str, token: str | None, *, request_id: str) -
 
     def decide(table: Table) -> Decision:
         number = seat_of(table, token)
-        if table.match is None:
-            raise GameError(GameReason.GAME_NOT_STARTED, "the match has not begun: the table waits for players")
-        if table.phase is not Phase.PLAYING:
-            raise game_over(table)
+        match_under_way(table)
         after, returned = come_back(table, number)
         if not returned:
             raise NothingToDo
@@ -123,10 +122,9 @@ async def leave(desk: Desk, game: str, token: str | None, *, request_id: str) ->
         if table.phase is Phase.OPEN:
             seats[number] = Seat()
             return Decision(number, Course(replace(table, seats=tuple(seats)), (SeatLeft(number),)))
-        if table.phase is not Phase.PLAYING or table.match is None:
-            raise game_over(table)
+        match = match_under_way(table)
         seats[number] = replace(seats[number], token_hash=b"", left=True)
-        return Decision(number, go_on(desk, replace(table, seats=tuple(seats)), table.match, [SeatLeft(number)]))
+        return Decision(number, go_on(desk, replace(table, seats=tuple(seats)), match, [SeatLeft(number)]))
 
     changed = await change(desk, game, seat_request(token, request_id, "leave"), decide)
     return changed.table
@@ -171,6 +169,16 @@ def must_be_open(table: Table) -> None:
     if table.phase is not Phase.OPEN:
         text = f"the table does not wait for players: it is {table.phase}"
         raise GameError(GameReason.GAME_NOT_OPEN, text, {"state": table.phase})
+
+
+def match_under_way(table: Table) -> State:
+    """The match. Raises GAME_NOT_STARTED before it, and GAME_OVER where it was played to its end or given up."""
+    if table.match is None:
+        raise GameError(GameReason.GAME_NOT_STARTED, "the match has not begun: the table waits for players")
+    if table.phase is not Phase.PLAYING:
+        text = f"the table is closed: the match is {table.phase}"
+        raise GameError(GameReason.GAME_OVER, text, {"state": table.phase})
+    return table.match
 
 
 def free_seats(table: Table) -> list[int]:

@@ -14,9 +14,14 @@ from service.store.keys import Keys
 from service.store.link import Link
 from service.store.table import Table
 
-__all__ = ["Listing", "Page"]
+__all__ = ["MOST_READ", "Listing", "Page"]
 
 MEMBER: Final = re.compile(r"[0-9]{13}:[!-~]{1,200}")
+
+MOST_READ: Final = 500
+"""Tables that are read for one page, however few of them pass its filter."""
+_AT_ONCE: Final = 100
+"""Tables that are read together where there is a filter."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -38,22 +43,28 @@ class Listing:
         """What stands for a table in the index of its shard, and is the cursor of the page that ends with it."""
         return f"{table.created_ms:013d}:{table.game}"
 
-    async def open_tables(self, limit: int, cursor: str) -> Page:
+    async def open_tables(self, limit: int, cursor: str, *, preset: str, seat_count: int) -> Page:
         """At most `limit` open tables, the newest first, below the cursor; empty: from the start. Raises BadCursor.
 
-        Tables of a newer release are left out: they are to be had at another server. Two round trips, and two more each
-        time that it found too few, as for entries of expired tables, which it drops.
+        `preset` and `seat_count`: none but those; empty and 0: any. The index tells neither, so that tables are read
+        for it: no more than MOST_READ, with which a page may end early. Tables of a newer release are left out: they
+        are to be had at another server. Two round trips, and two more each time that it found too few, as for entries
+        of expired tables, which it drops.
         """
         if cursor and not MEMBER.fullmatch(cursor):
             raise BadCursor(cursor)
         tables: list[Table] = []
-        while len(tables) < limit:
+        left = MOST_READ
+        while left and len(tables) < limit:
             wanted = limit - len(tables)
-            members = await self._members(wanted, cursor)
-            tables += await self._tables(members)
-            if len(members) < wanted:
+            size = min(max(wanted, _AT_ONCE) if preset or seat_count else wanted, left)
+            members = await self._members(size, cursor)
+            found = [table for table in await self._tables(members) if _passes(table, preset, seat_count)]
+            tables += found[:wanted]
+            if len(found) <= wanted and len(members) < size:
                 return Page(tuple(tables), "")
-            cursor = members[-1]
+            cursor = members[-1] if len(found) <= wanted else self.member(tables[-1])
+            left -= len(members)
         return Page(tuple(tables), cursor)
 
     async def fullest_alike(self, likeness: str) -> str | None:
@@ -132,6 +143,10 @@ class Listing:
             return cast(list[int], await pipe.execute())
 
         await self._link.call("drop", send)
+
+
+def _passes(table: Table, preset: str, seat_count: int) -> bool:
+    return preset in {"", table.preset} and seat_count in {0, len(table.seats)}
 
 
 def _known(data: bytes) -> Iterator[Table]:

@@ -15,7 +15,10 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """The request has made this version before; 0: it found nothing to do. `same_payload`: it asked for the same then."""
+    """The request has made this version before; 0: it found nothing to do.
+
+    `same_payload`: it asked for the same then.
+    """
 
     version: int
     same_payload: bool

@@ -197,9 +197,12 @@ class Store:
         lines = await self._link.call("record", lambda: self._link.client.lrange(key, 0, -1))
         return [line.decode() for line in cast(list[bytes], lines)]
 
-    async def open_tables(self, limit: int, cursor: str = "") -> Page:
-        """At most `limit` ≥ 1 open tables, the newest first, from where the page before ended. Raises BadCursor."""
-        return await self._listing.open_tables(limit, cursor)
+    async def open_tables(self, limit: int, cursor: str = "", *, preset: str = "", seat_count: int = 0) -> Page:
+        """At most `limit` ≥ 1 open tables, the newest first, from where the page before ended. Raises BadCursor.
+
+        `preset` and `seat_count`: none but those. With them, a page may have fewer tables though others follow.
+        """
+        return await self._listing.open_tables(limit, cursor, preset=preset, seat_count=seat_count)
 
     async def fullest_alike(self, likeness: str) -> str | None:
         """The public open game of this likeness with the fewest free seats, then the oldest, by its id; None: none."""

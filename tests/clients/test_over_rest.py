@@ -96,8 +96,8 @@ async def test_a_stream_without_end(parts: list[bytes | Exception], monkeypatch:
 
 
 async def test_an_error_in_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An event `error` is the error that its data tells."""
-    wire = b"event: error\ndata: " + json.dumps(REFUSAL).encode() + b"\n\n"
+    """An event `failure` is the error that its data tells."""
+    wire = b"event: failure\ndata: " + json.dumps(REFUSAL).encode() + b"\n\n"
     with answering(monkeypatch, chunks(wire)) as api, pytest.raises(CallError) as raised:
         await streamed(api)
     assert raised.value.reason == "VERSION_MISMATCH"
@@ -124,6 +124,9 @@ async def test_a_stream_is_resumed_by_the_query(monkeypatch: pytest.MonkeyPatch)
         (409, json.dumps(REFUSAL).encode(), "ABORTED", "VERSION_MISMATCH"),
         (502, b"<html>Bad Gateway</html>", "UNAVAILABLE", ""),
         (503, b"[]", "UNAVAILABLE", ""),
+        (504, b"", "UNAVAILABLE", ""),
+        (408, b"<html>Request Timeout</html>", "UNAVAILABLE", ""),
+        (429, b"slow down", "UNAVAILABLE", ""),
         (404, b'{"error": "no such page"}', "UNKNOWN", ""),
         (302, b"", "UNKNOWN", ""),
     ],

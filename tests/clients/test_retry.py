@@ -1,7 +1,10 @@
 """Calls and streams that outlive what the network does to them."""
 
+import asyncio
+import re
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -14,6 +17,7 @@ from rummy.v1.game_pb2 import Game
 from clients.api import Answer, Api, CallError
 from clients.retry import Retrying, followed, polled, retried
 
+RETRIES = (Path(__file__).parents[2] / "docs" / "api.md").read_text().split("\n## Retries\n")[1].split("\n## ")[0]
 GONE = CallError("UNAVAILABLE", "no way")
 CUT_OFF = CallError("CANCELLED", "the server ended")
 BUSY = CallError("ABORTED", "others came between", "CONTENTION")
@@ -145,6 +149,44 @@ async def test_a_refusal_stands(error: CallError) -> None:
         await Retrying(api).act(pb.ActRequest(), "token")
     assert raised.value is error
     assert len(api.asked) == 1
+
+
+def test_the_guide_tells_what_is_sent_again() -> None:
+    """Each code that a row of the guide's table names is sent again, or not, as the row says."""
+    sent_again = {}
+    for row in re.findall(r"^\| (`[A-Z_]+`.*?) \|.*\| (\S+) .*\|$", RETRIES, re.MULTILINE):
+        codes = re.sub(r"except for `\w+`", "", row[0])
+        for code, reason in re.findall(r"`([A-Z_]+)`(?: \(`([A-Z_]+)`\))?", codes):
+            sent_again[code, reason] = row[1] in {"Pause,", "The"}
+    proxied = {("INTERNAL", ""), ("UNKNOWN", "")}  # which a client calls UNAVAILABLE: see its way to speak
+    assert sent_again.keys() > proxied
+    told = {told: CallError(told[0], "no", told[1]).worth_a_retry for told in sent_again.keys() - proxied}
+    assert told == {told: sent_again[told] for told in told}
+    assert sorted(set(told.values())) == [False, True]
+
+
+async def test_pauses_are_those_of_the_guide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses grow from a tenth of a second to two, a random part of each; a minute after the first failure they end."""
+    bounds, now = list[tuple[float, float]](), asyncio.get_running_loop().time()
+
+    def uniform(least: float, most: float) -> float:
+        bounds.append((least, most))
+        return most
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr("clients.retry.random.uniform", uniform)
+    monkeypatch.setattr("clients.retry.asyncio.sleep", sleep)
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+    with pytest.raises(CallError):
+        await retried(partial(Scripted(*[GONE] * 100).get_game, pb.GetGameRequest()))
+    assert [most for _, most in bounds[:7]] == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+    assert [least for least, _ in bounds] == [most / 2 for _, most in bounds]
+    assert 60 <= sum(most for _, most in bounds) < 62
+    figures = "up to 0.1 seconds before the first retry", "at most 2 seconds", "Give up 60 seconds after"
+    assert [figure for figure in figures if figure not in RETRIES] == []
 
 
 async def test_patience_ends() -> None:

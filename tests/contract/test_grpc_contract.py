@@ -345,7 +345,7 @@ BAD: dict[str, tuple[Message, tuple[str, ...]]] = {
         act({"swapJoker": {"meld": -1, "card": "JK"}}),
         ("actions[0].swap_joker.meld", "actions[0].swap_joker.card"),
     ),
-    "too many": (act(*[{"pass": {}}] * 65), ("actions",)),
+    "too many": (act(*[{"passTurn": {}}] * 65), ("actions",)),
     "no version": (act({"take": {}}, expectedVersion=0), ("actions[0].take.count", "expected_version")),
     "bad page": (game_service_pb2.ListGamesRequest(page_size=-1, page_token="x" * 201), ("page_size", "page_token")),
     "no page": (game_service_pb2.ListGamesRequest(page_token="?"), ("page_token",)),  # noqa: S106  no secret

@@ -399,7 +399,7 @@ class RestClient(Client):
                 case "end":
                     assert data == b"{}"
                     return
-                case "error":
+                case "failure":
                     raise self._failure(data, token, asked)
                 case name:
                     self.answers.append(("ObserveResponse", data))

@@ -61,12 +61,12 @@ class Follower:
         assert {number for number, seat in enumerate(view.seats) if seat.voided} == self.voided
         assert [seat.out for seat in view.seats] == [count == 0 for count in self.counts]
         melds = [LaidMeld(meld.kind, list(meld.cards), list(meld.owners), meld.founder) for meld in view.melds]
-        assert [meld.meld for meld in view.melds] == list(range(len(melds)))
+        assert [meld.number for meld in view.melds] == list(range(len(melds)))
         assert melds == self.melds
-        assert view.pile_count == len(self.pile)
+        assert view.pile_size == len(self.pile)
         assert list(view.pile) == self.pile[len(self.pile) - len(view.pile) :]
         assert bool(view.pile) == bool(self.pile)
-        assert (view.stock_count, view.turn_overs, view.pool) == (self.stock, self.turn_overs, self.pool)
+        assert (view.stock_size, view.turn_overs, view.pool) == (self.stock, self.turn_overs, self.pool)
         assert view.knocked == self.knocked
         assert (view.commitment, view.next_commitment) == self.commitments
         assert (view.last_deal if view.HasField("last_deal") else None) == self.last_deal
@@ -87,7 +87,7 @@ class Follower:
                 self._get(event.drew.seat, event.drew.count, list(event.drew.cards))
             case "stock_renewed":
                 self.turn_overs += 1
-                self.pile, self.stock = [event.stock_renewed.up_card], event.stock_renewed.stock_count
+                self.pile, self.stock = [event.stock_renewed.up_card], event.stock_renewed.stock_size
             case "took_pile":
                 taken = list(event.took_pile.cards)
                 assert self.pile[-len(taken) :] == taken
@@ -114,7 +114,7 @@ class Follower:
         self.deal, self.dealer, self.pool = dealt.deal, dealt.dealer, dealt.pool
         self.counts, self.hand = list(dealt.card_counts), Counter(dealt.hand)
         assert len(dealt.hand) == (0 if self.viewer is None else dealt.card_counts[self.viewer])
-        self.pile, self.stock = [dealt.up_card] if dealt.up_card else [], dealt.stock_count
+        self.pile, self.stock = [dealt.up_card] if dealt.up_card else [], dealt.stock_size
         self.melds, self.voided, self.turn_overs, self.knocked = [], set(), 0, False
         self.commitments = (dealt.commitment, dealt.next_commitment)
 

@@ -20,7 +20,7 @@ from tests.e2e.players import DRAW, Match, Watcher, game_of, new_id, watching
 
 SEATS = 4
 SLEEPER = 2
-OVERTAKEN = {"VERSION_MISMATCH", "NOT_YOUR_TURN", "WRONG_PHASE", "MATCH_OVER", "GAME_OVER"}
+OVERTAKEN = {"VERSION_MISMATCH", "NOT_YOUR_TURN", "WRONG_PHASE", "GAME_OVER"}
 """What a player is refused for where the clock was faster."""
 
 

@@ -174,7 +174,7 @@ def test_another_card(played: Played) -> None:
         hand.cards[0] = "2C" if hand.cards[0] != "2C" else "2D"
     assert found(played) == {CARDS}
     for event in events(played, "deal_started")[0]:
-        event.deal_started.stock_count += 1
+        event.deal_started.stock_size += 1
     assert found(played) >= {CARDS}
     for event in events(played, "discarded")[0]:
         event.discarded.card = "JK"

@@ -58,7 +58,10 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     assert json.loads(found)["visibility"] == "VISIBILITY_PRIVATE"
     assert (json.loads(again)["seat"], json.loads(again)["game"]["state"]) == (0, "STATE_OPEN")
     assert "match.json: " in replayed
-    assert re.match(r'"result":\{"winners":\[.*\],"scores":\[\d+,\d+\]', played)
+    *actions, result = played.strip().splitlines()
+    assert len(actions) > 10
+    assert [line for line in actions if len(json.loads(line)) != 1] == []
+    assert re.match(r'"result":\{"winners":\[.*\],"scores":\[\d+,\d+\]', result)
     presets, checked, created = _documents(ruled)
     assert [rules["preset"] for rules in presets["ruleSets"]][:3] == ["basic", "rummy500", "pool500"]
     assert [fault["field"] for fault in checked["faults"]] == ["hand_size", "deals"]
@@ -70,6 +73,17 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
     # A long match has more pages.
     assert re.search(r'"more":(false,"over":true|true,"over":false),"mark":"[0-9a-f]{16}"\}$', watched.rstrip())
     assert "event: snapshot" in watched
+
+
+def test_capacity() -> None:
+    """What the README claims of players and watchers is true of the figures in the docs."""
+    claims = "A thousand active players take less than one core", "half of all acts reach their watchers within 5 ms"
+    assert [claim for claim in claims if claim not in " ".join(README.split())] == []
+    figures = (ROOT / "docs" / "operations.md").read_text().split("| 1,000 active players |")[1].split("\n\n")[0]
+    (busy,) = re.findall(r"^\| server \| ([\d.]+) % of a core \| ([\d.]+) % of a core \|$", figures, re.MULTILINE)
+    assert [share for share in map(float, busy) if share >= 100] == []
+    (late,) = re.findall(r"^\| act to observer: .* \| ([\d.]+) ms, .* \| ([\d.]+) ms, .*\|$", figures, re.MULTILINE)
+    assert [median for median in map(float, late) if median > 5] == []
 
 
 def test_error(rummyd: Rummyd) -> None:

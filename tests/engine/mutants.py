@@ -99,7 +99,28 @@ MUTANTS = (
         "return 14",
     ),
     Mutant("B6", "the ban on the card taken is never lifted", "legal", " or not hand.translate(None, state.taken)", ""),
+    Mutant(
+        "B6",
+        "it is lifted for the deepest card taken alone",
+        "legal",
+        "not hand.translate(None, state.taken)",
+        "not hand.translate(None, state.taken[:1])",
+    ),
+    Mutant(
+        "B6",
+        "a meld is his whose card lies first in it",
+        "melds",
+        "meld.founder == seat)",
+        "meld.owners[0] == seat)",
+    ),
     Mutant("B6", "its equal may be discarded", "legal", "    return state.taken\n", "    return state.taken[:-1]\n"),
+    Mutant(
+        "B7",
+        "a swap is of no help to a joker that is owed",
+        "debts",
+        "for card in sorted(set(hand)):",
+        "for card in sorted(set(hand[:0])):",
+    ),
     Mutant("B7", "any card of its suit frees a joker", "melds", " and card_at(suit, meld.low + index) == card", ""),
     Mutant(
         "B7", "suits of a set need not differ", "melds", " and not (rules.distinct_suits and card in meld.cards)", ""
@@ -332,6 +353,14 @@ MUTANTS = (
         "(lay for lay in lays if is_legal(state, seat, lay))",
         "lays",
     ),
+    Mutant(
+        "G8",
+        "a hand may grow in rounds that are not played",
+        "faults",
+        "rules.round_limit - 1 + piled",
+        "rules.round_limit + piled",
+    ),
+    Mutant("G8", "any hand comes out even", "faults", "return any(laid in sums for laid", "return any(laid for laid"),
     Mutant("G8", "cards go to and fro for ever", "turns", "idle >= state.rules.idle_limit", "False"),
     Mutant(
         "G8", "a table without an end is let pass", "faults", "if not rules.target and not rules.deals:", "if False:"

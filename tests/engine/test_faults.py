@@ -1,11 +1,15 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from engine.actions import LayDown
 from engine.errors import BadRules
 from engine.faults import as_sent, complete, faults, wrong_values
 from engine.presets import PRESETS
 from engine.rules import RuleSet, hand_size_for, packs_for
-from tests.strategies import rules_of, tables
+from engine.step import step
+from tests.strategies import moments, rules_of, seeds, tables
 
 
 def fields(rules: RuleSet, seats: int | None = None) -> set[tuple[str, str]]:
@@ -89,6 +93,12 @@ def test_a_match_and_its_deals_must_have_an_end(discard_draw: str, top_free: boo
         ({"hand_size": 4, "set_min": 5, "run_min": 6, "packs": 1}, False),
         ({"hand_size": 4, "set_min": 5, "run_min": 6, "packs": 2}, True),
         ({"hand_size": 3, "set_min": 5, "run_min": 4, "distinct_suits": True, "jokers": 8}, True),
+        ({"hand_size": 5, "set_min": 10, "run_min": 10, "discard": "optional", "round_limit": 4}, False),
+        ({"hand_size": 5, "set_min": 10, "run_min": 10, "discard": "optional", "round_limit": 5}, True),
+        ({"hand_size": 6, "run_min": 11, "set_min": 5, "discard": "optional", "packs": 1, "seats": [8, 8]}, False),
+        ({"hand_size": 6, "run_min": 10, "set_min": 5, "discard": "optional", "packs": 1, "seats": [8, 8]}, True),
+        ({"hand_size": 2, "set_min": 9, "run_min": 9, "discard_draw": "any", "round_limit": 2}, False),
+        ({"hand_size": 2, "set_min": 9, "run_min": 9, "discard_draw": "any", "round_limit": 4}, True),
     ],
 )
 def test_a_match_by_points_needs_melds(options: dict[str, object], fits: bool) -> None:
@@ -96,6 +106,84 @@ def test_a_match_by_points_needs_melds(options: dict[str, object], fits: bool) -
     by_points = {"target": 50, "deals": 0, "seats": [2, 2], **options}
     assert (("hand_size", "NO_END") in fields(rules_of("basic", **by_points))) is not fits
     assert ("hand_size", "NO_END") not in fields(rules_of("basic", **{**by_points, "deals": 9}))
+
+
+@pytest.mark.clause("G8")
+@pytest.mark.parametrize(
+    ("options", "fits"),
+    [
+        ({}, False),
+        ({"hand_size": 4}, True),
+        ({"hand_size": 3}, True),
+        ({"hand_size": 3, "go_out": "discard"}, False),
+        ({"hand_size": 4, "go_out": "discard"}, True),
+        ({"hand_size": 8}, True),
+        ({"hand_size": 9}, False),
+        ({"hand_size": 12}, True),
+        ({"hand_size": 13}, True),
+        ({"hand_size": 14}, False),
+        ({"hand_size": 16}, True),
+        ({"hand_size": 17}, True),
+        ({"set_max": 5, "packs": 2}, True),
+        ({"run_min": 5}, True),
+        ({"lay_off": "any"}, False),
+        ({"lay_off": "own", "run_min": 12}, True),
+        ({"lay_off": "any", "set_max": 0, "jokers": 1}, True),
+        ({"scoring": "melds"}, True),
+        ({"scoring": "pool", "stake": 30, "carry_over": True, "one_winner": False}, False),
+        ({"discard": "optional"}, True),
+        ({"discard": "optional", "round_limit": 3}, True),
+        ({"discard": "optional", "round_limit": 2}, False),
+        ({"discard_draw": "any", "use_taken": False}, True),
+        ({"opening_draw": 5, "discard_draw": "none"}, False),
+        ({"opening_draw": 5, "seats": [3, 3], "discard_draw": "none"}, True),
+        ({"opening_draw": 5, "discard_draw": "top"}, True),
+    ],
+)
+def test_a_match_by_points_needs_hands_that_come_out_even(options: dict[str, object], fits: bool) -> None:
+    """Where only who is out scores, melds that never use up a hand, nor all but the discard, make a match without end.
+
+    Five cards are dealt, and melds have four or thirteen; nothing is laid off unless a line says so.
+    """
+    fields_ = {"hand_size": 5, "set_min": 4, "set_max": 4, "run_min": 13, "lay_off": "none"}
+    by_points = {"target": 50, "deals": 0, "seats": [2, 2], **fields_, **options}
+    found = fields(rules_of("basic", **by_points))
+    assert found == (set() if fits else {("hand_size", "NO_END")})
+    assert fields(rules_of("basic", **{**by_points, "deals": 9})) == set()
+
+
+SMALL = st.fixed_dictionaries(
+    {
+        "seats": st.sampled_from([[2, 2], [3, 3]]),
+        "jokers": st.sampled_from([0, 8]),
+        "hand_size": st.integers(1, 6),
+        "opening_draw": st.sampled_from([0, 0, 1, 3]),
+        "set_min": st.integers(2, 7),
+        "set_max": st.sampled_from([0, 3, 4, 5]),
+        "run_min": st.integers(2, 8),
+        "discard": st.sampled_from(["required", "optional"]),
+        "discard_draw": st.sampled_from(["none", "top", "any"]),
+        "go_out": st.sampled_from(["free", "discard"]),
+        "lay_off": st.sampled_from(["none", "none", "own", "any"]),
+        "round_limit": st.sampled_from([0, 1, 2, 3]),
+        "scoring": st.sampled_from(["hands", "melds"]),
+        "joker_swap": st.sampled_from(["never", "to_hand"]),
+    }
+)
+
+
+@given(SMALL, seeds)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@pytest.mark.clause("G8")
+def test_where_a_match_is_said_to_have_no_end_nobody_gets_a_point(options: dict[str, object], seed: int) -> None:
+    """In a deal of a rule set that is refused for its hands, however it is played, nobody goes out, or lays a meld."""
+    rules = rules_of("basic", **options)
+    assume({fault.reason for fault in faults(replace(rules, target=50, deals=0))} == {"NO_END"})
+    assume(not faults(rules))
+    seats = rules.seats[0]
+    for state, action in moments(rules, seats, seed, most=60):
+        assert all(step(state, state.turn, action).state.hands)
+        assert not (rules.scoring == "melds" and isinstance(action, LayDown))
 
 
 def test_every_fault_is_named_at_once() -> None:

@@ -17,7 +17,8 @@ from engine.lays import is_open, possible_lays
 from engine.notation import read_cards, write_cards
 from engine.rules import Ace, AcePoints, GoOut, LayOffs, RuleSet
 from engine.scoring import hand_points, shown_points
-from engine.solver import Objective, best
+from engine.solver import Effort, Objective, best
+from engine.solver.cores import cores_of, held_of
 from engine.solver.search import _Steps
 from engine.state import Meld, Phase
 from engine.step import play, step
@@ -287,32 +288,53 @@ CROWDED = {"packs": 4, "jokers": 8, "hand_size": 52, "ace": "either"}
 """House rules of which hands come that no search takes apart in any time."""
 
 
+def crowded(chance: random.Random, naturals: int) -> bytes:
+    """So many cards of four packs, and eight jokers."""
+    return bytes(sorted(chance.sample([*range(JOKER)] * 4, naturals) + [JOKER] * 8))
+
+
 @pytest.mark.parametrize("go_out", ["free", "discard"])
 @pytest.mark.parametrize("objective", Objective)
-def test_the_effort_is_bounded(objective: Objective, go_out: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("naturals", [44, 100, 190])
+def test_the_effort_is_bounded(objective: Objective, go_out: str, naturals: int) -> None:
     """Where the effort is spent the search makes for an end: it is legal, lays more than half, and took little more."""
     rules, chance = rules_of("rummy500", go_out=go_out, **CROWDED), random.Random(3)  # noqa: S311  hands to test
-    looked_at, honest = [0], _Steps.after
-
-    def after(steps: _Steps, left: int, side: int) -> Iterator[object]:
-        yield from honest(steps, left, side)
-        looked_at.append(steps.looked_at)
-
-    monkeypatch.setattr(_Steps, "after", after)
-    for _ in range(10):
-        hand = bytes(sorted(chance.sample([*range(JOKER)] * 4, 44) + [JOKER] * 8))
-        found = best(rules, hand, objective=objective, effort=5_000)
-        state = position(rules, [write_cards(hand), "9C"])
+    laid = [meld(rules, cards, 1) for cards in ("5C 6C 7C", "9H TH JH", "3D 3H 3S", "6S 7S 8S")]
+    for table in ([], laid):
+        hand, effort = crowded(chance, naturals), Effort(20_000)
+        found = best(rules, hand, table, objective=objective, effort=effort)
+        state = replace(position(rules, [hand, "9C"]), melds=tuple(table))
         assert play(state, 0, found.actions).accepted == len(found.actions)
-        assert len(found.deadwood) < 26
-        assert looked_at[-1] < 20_000
+        assert len(found.deadwood) < len(hand) / 2
+        assert effort.spent
+        assert effort.left > -20_000
 
 
-@given(st.lists(st.integers(0, JOKER), max_size=16).map(bytes), st.sampled_from(Objective), st.integers(0, 60))
+def test_each_part_of_the_work_is_counted() -> None:
+    """What lists the cores of a crowded hand ends soon after its effort, too, and with some of each kind."""
+    rules, effort = rules_of("rummy500", **CROWDED), Effort(5_000)
+    held = held_of(rules, crowded(random.Random(4), 120))  # noqa: S311  a hand to test
+    found = list(cores_of(rules, held, [], effort, tidy=True))
+    assert effort.left > -100
+    assert 100 < len(found) < 200
+    assert {core.cards[0] % 13 for core in found if core.kind == "set"} == set(range(13))
+    assert {core.cards[0] // 13 for core in found if core.kind == "run"} == set(range(4))
+
+
+def test_a_part_of_an_effort_is_spent_of_the_whole() -> None:
+    """Of a part no more is there than it was given, and what is spent of it is gone from the whole."""
+    whole = Effort(90)
+    part = whole.part(3)
+    assert (part.spend(20), part.left, whole.left) == (True, 10, 70)
+    assert (part.spend(15), part.spent, whole.left) == (False, True, 55)
+    assert best(rules_of(), read_cards("7C 7D 7S"), effort=part).actions == ()
+
+
+@given(st.lists(st.integers(0, JOKER), max_size=16).map(bytes), st.sampled_from(Objective), st.integers(0, 9000))
 def test_the_effort_is_worth_it(hand: bytes, objective: Objective, effort: int) -> None:
     """With little effort no more is claimed than with all of it, and what is claimed is there."""
     rules = rules_of("basic", jokers=8)
-    most, found = (best(rules, hand, objective=objective, effort=some) for some in (1 << 40, effort))
+    most, found = (best(rules, hand, objective=objective, effort=some) for some in (None, Effort(effort)))
     assert found.points >= most.points
     assert found.points == hand_points(rules, found.deadwood)
     assert sorted(found.deadwood + b"".join(action.cards for action in found.actions)) == sorted(hand)

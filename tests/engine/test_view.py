@@ -94,7 +94,7 @@ def test_the_seed_is_shown_when_the_deal_is_over_and_no_sooner() -> None:
 def test_the_pile_lies_spread_where_any_of_it_may_be_taken(draw: str, shown: str) -> None:
     """All cards of the pile are shown where all may be taken, else its top and how many there are."""
     seen = view(position(rules_of(discard_draw=draw), ["7C 2C", "9C"], pile="KC 9D 2H"), None)
-    assert (seen.pile, seen.pile_count) == (read_cards(shown), 3)
+    assert (seen.pile, seen.pile_size) == (read_cards(shown), 3)
 
 
 @pytest.mark.clause("G7")

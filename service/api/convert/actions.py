@@ -29,7 +29,7 @@ def action_from(message: pb.Action) -> Action:
             return SwapJoker(message.swap_joker.meld, NUMBERS[message.swap_joker.card])
         case "discard":
             return Discard(NUMBERS[message.discard.card])
-        case "pass":
+        case "pass_turn":
             return Pass()
         case None:
             raise AssertionError("the oneof is required, and was checked")
@@ -51,9 +51,7 @@ def action_to(action: Action) -> pb.Action:
         case Discard(card):
             return pb.Action(discard=pb.Action.Discard(card=CARDS[card]))
         case Pass():
-            message = pb.Action()
-            getattr(message, "pass").SetInParent()
-            return message
+            return pb.Action(pass_turn=pb.Action.Pass())
 
 
 _KINDS = {number: kind for kind, number in KINDS.items()}

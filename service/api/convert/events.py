@@ -89,7 +89,7 @@ def deal_result_to(event: DealEnded) -> pb.DealResult:
     return pb.DealResult(
         deal=event.deal,
         reason=_REASONS[event.end],
-        void=event.void,
+        voided=event.void,
         winners=event.winners,
         deal_scores=event.scores,
         scores=event.totals,
@@ -134,7 +134,7 @@ def _deal_started(event: DealStarted) -> pb.Event.DealStarted:
         hand=texts(hand),
         card_counts=[event.hand_size] * len(event.hands),
         up_card=CARDS[event.up_card] if event.up_card is not None else "",
-        stock_count=event.stock,
+        stock_size=event.stock,
         commitment=event.commitment.hex(),
         next_commitment=event.next_commitment.hex(),
         pool=event.pool,
@@ -149,7 +149,7 @@ def _move_to(event: Move) -> pb.Event:  # noqa: C901  one case for each event
         case Drew(seat, count, cards):
             return pb.Event(drew=pb.Event.Drew(seat=seat, count=count, cards=texts(cards or b"")))
         case StockRenewed(how, up_card, stock):
-            renewed = pb.Event.StockRenewed(shuffled=how is Renewal.SHUFFLE, up_card=CARDS[up_card], stock_count=stock)
+            renewed = pb.Event.StockRenewed(shuffled=how is Renewal.SHUFFLE, up_card=CARDS[up_card], stock_size=stock)
             return pb.Event(stock_renewed=renewed)
         case TookPile(seat, cards):
             return pb.Event(took_pile=pb.Event.TookPile(seat=seat, cards=texts(cards)))

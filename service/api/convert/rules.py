@@ -12,12 +12,22 @@ from rummy.v1 import rule_set_pb2 as pb
 
 from engine.errors import BadRules, Fault
 from engine.faults import SEATS, as_sent, complete, wrong_values
+from engine.presets import PRESETS
 from engine.rules import RuleSet
+from service.games.fit import settled
 
 __all__ = ["DEFAULT", "faults_of", "rule_set_to", "rules_from"]
 
 DEFAULT: Final = "basic"
 """The preset that is meant where a request has no rule set at all."""
+
+_DISPLAY_NAMES: Final = {
+    "basic": "Basic Rummy",
+    "rummy500": "Rummy 500",
+    "pool500": "Pool Rummy 500",
+    "pool300": "Pool Rummy 300",
+    "pool500-cutthroat": "Pool Rummy 500, cutthroat",
+}
 
 Override = bool | int | str | list[int]
 """The value of one field, as in the rules' JSON."""
@@ -59,9 +69,13 @@ def faults_of(message: pb.RuleSet, found: Iterable[Fault], seat_count: int | Non
     return [*told, Fault("seat_count", "OUT_OF_RANGE", f"{seat_count} is not within {least}-{most}")]
 
 
-def rule_set_to(rules: RuleSet, preset: str) -> pb.RuleSet:
-    """The rule set, whole; a field that is decided by the number of players is left out while that is not known."""
-    message = pb.RuleSet(preset=preset)
+def rule_set_to(rules: RuleSet, preset: str, *, players: int | None = None) -> pb.RuleSet:
+    """The rule set, whole, and what of it is not as in the preset, where so many play.
+
+    A field that is decided by the number of players is left out while that is not known.
+    """
+    message = pb.RuleSet(preset=preset, display_name=_DISPLAY_NAMES.get(preset, ""))
+    message.house_rules.extend(_house_rules(rules, preset, players))
     for name, field in _FIELDS.items():
         value = getattr(rules, name)
         if name == "seats":
@@ -73,6 +87,14 @@ def rule_set_to(rules: RuleSet, preset: str) -> pb.RuleSet:
         else:
             setattr(message, name, value)
     return message
+
+
+def _house_rules(rules: RuleSet, preset: str, players: int | None) -> Iterable[str]:
+    """The fields that differ from the preset, if there is such a one: a later release may not have it any more."""
+    base = PRESETS.get(preset, rules)
+    if players is not None:
+        base = settled(base, players)
+    return [name for name in _FIELDS if getattr(rules, name) not in {None, getattr(base, name)}]
 
 
 def _overrides_from(message: pb.RuleSet) -> dict[str, Override]:

@@ -43,7 +43,7 @@ def game_to(seen: SeenTable) -> pb.Game:
     return pb.Game(
         name=f"games/{seen.game}",
         display_name=seen.display_name,
-        rule_set=rule_set_to(seen.rules, seen.preset),
+        rule_set=rule_set_to(seen.rules, seen.preset, players=len(seen.seats)),
         seat_count=len(seen.seats),
         state=_STATES[seen.phase],
         seats=[_seat(seat, limited=seen.limit is not None) for seat in seen.seats],
@@ -101,8 +101,8 @@ def view_to(seen: SeenTable) -> view_pb2.View | None:
         hand=texts(view.seats[view.seat].hand or b"") if view.seat is not None else (),
         melds=[_meld(number, meld) for number, meld in enumerate(view.melds)],
         pile=texts(view.pile),
-        pile_count=view.pile_count,
-        stock_count=view.stock_count,
+        pile_size=view.pile_size,
+        stock_size=view.stock_size,
         turn_overs=view.turn_overs,
         pool=view.pool,
         knocked=view.knocked,
@@ -142,7 +142,7 @@ def _ms(duration: duration_pb2.Duration) -> int:
 
 def _meld(number: int, meld: Meld) -> card_pb2.Meld:
     return card_pb2.Meld(
-        meld=number, kind=KINDS[meld.kind], cards=texts(meld.cards), owners=meld.owners, founder=meld.founder
+        number=number, kind=KINDS[meld.kind], cards=texts(meld.cards), owners=meld.owners, founder=meld.founder
     )
 
 
@@ -159,8 +159,8 @@ def _options(options: Summary) -> view_pb2.Options:
         ],
         swap_joker=[view_pb2.Options.SwapPlace(meld=place.meld, card=CARDS[place.card]) for place in options.swaps],
         discard=texts(options.discards),
+        pass_turn=options.may_pass,
         lay_off_several=options.may_lay_off_several,
-        **{"pass": options.may_pass},
     )
 
 

@@ -74,6 +74,10 @@ def create_app(
 
 
 _DAY_S: Final = 24 * 60 * 60
+_ALLOWED_HEADERS: Final = (
+    *("Authorization", "Content-Type", "Last-Event-ID", "X-Api-Key", "X-Request-Id"),
+    *("Cache-Control", "Baggage", "Traceparent", "Tracestate"),  # sent by libraries for streams, and for traces
+)
 
 
 def _cors(origins: Sequence[str], verbs: Iterable[str]) -> Middleware:
@@ -82,7 +86,7 @@ def _cors(origins: Sequence[str], verbs: Iterable[str]) -> Middleware:
         CORSMiddleware,
         allow_origins=list(origins),
         allow_methods=sorted(verbs),
-        allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "X-Api-Key", "X-Request-Id"],
+        allow_headers=_ALLOWED_HEADERS,
         expose_headers=["Retry-After", "WWW-Authenticate", "X-Request-Id"],
         max_age=_DAY_S,
     )

@@ -4,8 +4,9 @@
     event: snapshot           the name of the field of its oneof that is set
     data: {"snapshot": …}     the message as JSON
 
-What fails before the first message is a plain HTTP error; what fails later is an event `error` with the same body. A
-stream that ends well ends with an event `end`. A client that resumed with `Last-Event-ID` when nothing was left to tell
+What fails before the first message is a plain HTTP error; what fails later is an event `failure` with the same
+body, not `error`: by that name a browser's EventSource tells that it has lost its connection. A stream that ends well
+ends with an event `end`. A client that resumed with `Last-Event-ID` when nothing was left to tell
 gets 204, which makes a browser stop coming back.
 """
 
@@ -23,11 +24,11 @@ from service.api.rest.cursor import id_of
 from service.api.rest.presence import until_gone
 from service.api.rest.to_json import to_json
 
-__all__ = ["CONTENT_TYPE", "END", "ERROR", "serve"]
+__all__ = ["CONTENT_TYPE", "END", "FAILURE", "serve"]
 
 CONTENT_TYPE: Final = "text/event-stream"
 
-ERROR: Final = "error"
+FAILURE: Final = "failure"
 END: Final = "end"
 """The names of the events that end a stream."""
 
@@ -58,7 +59,7 @@ async def serve(
         except ApiError as error:
             if not response.begun:
                 raise
-            await response.event(ERROR, error_body(error))
+            await response.event(FAILURE, error_body(error))
         else:
             await response.event(END, b"{}")
         await response.end()

@@ -6,14 +6,14 @@ from google.protobuf.descriptor import Descriptor
 
 from service.api.rest.error_docs import ERROR as ERROR_SCHEMA
 from service.api.rest.openapi_types import Schema, Value
-from service.api.rest.sse import END, ERROR
+from service.api.rest.sse import END, FAILURE
 
 __all__ = ["ABOUT", "event_schema"]
 
 ABOUT: Final = (
     "A stream of server-sent events; the schema is that of one event. `event` names the field that is set, `data` is "
     "the message as one line of JSON, and `id` is what `Last-Event-ID` resumes the stream by. It ends with an event "
-    "`end`, or with an event `error` whose data is the body of an error."
+    "`end`, or with an event `failure` whose data is the body of an error."
 )
 """How the stream is read, for those who have only the document."""
 
@@ -22,9 +22,9 @@ def event_schema(message: Descriptor, schema: Schema) -> Schema:
     """One event of a stream of messages with this schema."""
     names: list[Value] = [field.name for oneof in message.oneofs[:1] for field in oneof.fields] or ["message"]
     of_message = _event({"enum": names}, schema)
-    of_error = _event({"const": ERROR}, {"$ref": ERROR_SCHEMA})
+    of_failure = _event({"const": FAILURE}, {"$ref": ERROR_SCHEMA})
     of_end = _event({"const": END}, {"type": "object", "maxProperties": 0})
-    return {"oneOf": [of_message, of_error, of_end]}
+    return {"oneOf": [of_message, of_failure, of_end]}
 
 
 def _event(name: Schema, data: Schema) -> Schema:

@@ -11,7 +11,7 @@ from clients.demo.screen import Screen
 
 GAME = Game(version=1, seats=[Game.Seat(display_name="Ada"), Game.Seat(display_name="Ben")])
 DEAL = [
-    Event(deal_started=Event.DealStarted(deal=1, dealer=1, card_counts=[7, 7], up_card="TH", stock_count=37)),
+    Event(deal_started=Event.DealStarted(deal=1, dealer=1, card_counts=[7, 7], up_card="TH", stock_size=37)),
     Event(turn_started=Event.TurnStarted(seat=0, round=1)),
     Event(drew=Event.Drew(seat=0, count=1)),
     Event(laid_down=Event.LaidDown(seat=0, meld=0, kind=MELD_KIND_SET, cards=["7C", "7D", "7S"])),

@@ -66,12 +66,12 @@ def shown(state: State) -> View:
             for seat in seen.seats
         ],
         melds=[
-            Meld(meld=number, kind=KINDS[m.kind], cards=texts(m.cards), owners=m.owners, founder=m.founder)
+            Meld(number=number, kind=KINDS[m.kind], cards=texts(m.cards), owners=m.owners, founder=m.founder)
             for number, m in enumerate(seen.melds)
         ],
         pile=texts(seen.pile),
-        pile_count=seen.pile_count,
-        stock_count=seen.stock_count,
+        pile_size=seen.pile_size,
+        stock_size=seen.stock_size,
         pool=seen.pool,
     )
 

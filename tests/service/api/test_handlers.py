@@ -111,6 +111,22 @@ async def test_what_only_the_server_says_is_not_taken_from_a_request(api: Api) -
     assert (game.version, game.state) == (1, Game.STATE_OPEN)
 
 
+async def test_a_lobby_lists_what_is_played(api: Api) -> None:
+    """Of a filtered list each table says what game it is, and by what house rules, before and after it is full."""
+    wanted = Game(seat_count=3, rule_set=RuleSet(preset="rummy500", jokers=2, ace=RuleSet.ACE_LOW))
+    table = await api.game(pb.CreateGameRequest(game=wanted))
+    for other in (Game(seat_count=3), Game(seat_count=2, rule_set=RuleSet(preset="rummy500"))):
+        await api.game(pb.CreateGameRequest(game=other))
+    page = await api.ask(pb.ListGamesRequest(preset="rummy500", seat_count=3))
+    assert isinstance(page, pb.ListGamesResponse)
+    assert [game.name for game in page.games] == [table.name]
+    tokens = [(await api.join(table.name)).token for _ in range(2)]
+    await api.ask(pb.StartGameRequest(name=table.name), tokens[0])
+    begun = await api.game(pb.GetGameRequest(name=table.name))
+    for game in (table, page.games[0], begun):
+        assert (game.rule_set.display_name, list(game.rule_set.house_rules)) == ("Rummy 500", ["jokers", "ace"])
+
+
 async def test_an_answer_may_be_sent_back_as_a_request(api: Api) -> None:
     """The rules of one table are, as they stand in the answer, a request for another with the same rules."""
     for preset in ("basic", "rummy500", "pool500-cutthroat"):
@@ -166,7 +182,7 @@ async def test_a_page_has_its_bounds(
     """Without a size a page is of a handy one, and with too great a size of the greatest that there is."""
     sizes: list[int] = []
 
-    async def listed(desk: Desk, *, size: int, cursor: str) -> OpenTables:
+    async def listed(desk: Desk, *, size: int, cursor: str, preset: str, seat_count: int) -> OpenTables:
         sizes.append(size)
         return OpenTables((), "")
 

@@ -4,6 +4,7 @@ import pytest
 
 from engine.notation import read_cards
 from engine.rules import RuleSet
+from engine.solver import Effort
 from engine.state import State
 from engine.view import view
 from service.bots.hopes import hopes, sight
@@ -13,7 +14,7 @@ from tests.strategies import position, rules_of
 def hoped(rules: RuleSet, hand: str, card: str, **fields: object) -> float:
     """The hope of a card of the hand."""
     state: State = position(rules, [hand, "9C", "9C"], **{"pile": "", **fields})
-    return hopes(sight(view(state, 0), state.hands[0]), read_cards(card)[0])
+    return hopes(sight(view(state, 0), state.hands[0]), read_cards(card)[0], Effort())
 
 
 def test_a_card_alone_has_none() -> None:
@@ -59,7 +60,7 @@ def test_as_many_packs_as_the_players_use() -> None:
     """With two packs each card can come twice, also where the number of players makes them two."""
     assert hoped(rules_of("basic", packs=2), "7C 8C", "7C") == 4
     state = position(rules_of("basic"), ["7C 8C", *["9D"] * 5], pile="")
-    assert hopes(sight(view(state, 0), state.hands[0]), read_cards("7C")[0]) == 4
+    assert hopes(sight(view(state, 0), state.hands[0]), read_cards("7C")[0], Effort()) == 4
 
 
 def test_longer_melds_need_more() -> None:

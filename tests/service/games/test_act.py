@@ -17,6 +17,7 @@ from service.games.errors import GameReason
 from service.games.players import bots_action
 from service.games.seats import leave
 from service.observability import metrics
+from service.store.errors import BadCursor
 from service.store.table import Phase
 from tests.service.games.tables import (
     Match,
@@ -198,11 +199,11 @@ async def test_nothing_is_played_before_the_match(desk: Desk) -> None:
 
 
 async def test_nothing_is_played_after_the_match(desk: Desk) -> None:
-    """A match that is over takes no more actions: the engine says so."""
+    """A match that is over takes no more actions, nor does it try any out."""
     match = await playing(desk)
     await match.to_the_end()
     for call in (match.act(0, Draw()), tried(match, 0, Draw())):
-        with pytest.raises(Refused, match="MATCH_OVER"):
+        with refused(GameReason.GAME_OVER):
             await call
     assert (await legal_of(match, 0)).actions == ()
 
@@ -362,7 +363,9 @@ async def test_a_list_comes_in_slices(desk: Desk) -> None:
         slices = [await legal_of(match, 0, start=start, size=size) for start in range(0, len(whole), size)]
         assert tuple(action for part in slices for action in part.actions) == whole
         assert [part.more for part in slices] == [*[True] * (len(slices) - 1), False]
-    assert (await legal_of(match, 0, start=len(whole))).actions == ()
+    for beyond in (len(whole), len(whole) + 1, 10**9):
+        with pytest.raises(BadCursor):
+            await legal_of(match, 0, start=beyond)
 
 
 async def test_the_slices_of_a_list_are_of_one_version(desk: Desk) -> None:

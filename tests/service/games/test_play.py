@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import pytest
 
 from engine import shuffle
-from engine.actions import Draw, LayDown
+from engine.actions import Discard, Draw, LayDown
 from engine.cards import deck
 from engine.events import DealEnded, DealStarted, MatchEnded, TurnStarted
 from engine.rules import hand_size_for, packs_for
+from engine.solver import Effort
 from service.games.desk import Desk
 from service.games.observe import Observed
 from service.games.read import get
@@ -174,3 +175,19 @@ async def test_hundreds_of_turns_are_not_played_at_once(desk: Desk, clock: Clock
         ticks += 1
     assert ticks >= 4
     await match.act(0, Draw())
+
+
+async def test_turns_that_are_hard_to_choose_are_not_played_at_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the effort of a turn is spent, that turn of a seat that was left is ended, and the rest is the clock's."""
+    match = await playing(desk, 4)
+    for token in match.tokens[1:]:
+        await leave(desk, match.game, token, request_id="")
+    monkeypatch.setattr("service.bots.turns_effort", lambda: Effort(1))
+    await match.act(0, Draw())
+    await match.act(0, Discard((await match.state()).hands[0][0]))
+    table = await match.table()
+    assert (await match.turn())[0] == 2
+    assert table.clock is not None
+    assert table.clock.thinking

@@ -2,6 +2,7 @@
 
 import pytest
 
+from service.store import listing
 from service.store.errors import BadCursor
 from service.store.keys import Keys
 from service.store.store import Store
@@ -66,6 +67,46 @@ async def test_expired_tables_are_dropped_and_do_not_shorten_a_page(store: Store
         assert [table.game for table in page.tables] == games[3:0:-1]
         assert sum(client.zcard(key) for key in keys.open_shards()) == 4
     assert [table.game for table in (await store.open_tables(3, page.cursor)).tables] == games[:1]
+
+
+async def filtered(store: Store, limit: int, preset: str, seat_count: int) -> list[str]:
+    """The games of all pages of a filtered listing."""
+    found, cursor = list[str](), ""
+    while True:
+        page = await store.open_tables(limit, cursor, preset=preset, seat_count=seat_count)
+        assert len(page.tables) <= limit
+        found += [table.game for table in page.tables]
+        cursor = page.cursor
+        if not cursor:
+            return found
+
+
+@pytest.mark.parametrize("limit", [1, 3, 4, 100])
+async def test_tables_of_a_kind_are_listed_alone(store: Store, limit: int) -> None:
+    """A list of one preset, of a number of seats or of both has all of those tables in order, in pages of any size."""
+    kinds = [(preset, seat_count) for preset in ("basic", "rummy500", "") for seat_count in (2, 4)] * 4
+    games = []
+    for number, (preset, seat_count) in enumerate(kinds):
+        table = new_table(created_ms=1_700_000_000_000 + number, preset=preset, seats=(Seat(),) * seat_count)
+        await store.create(table, batch_of(table))
+        games.append((table.game, preset, seat_count))
+    for preset, seat_count in (("rummy500", 0), ("", 4), ("basic", 2), ("pool500", 0), ("basic", 3)):
+        wanted = [game for game, its, seats in reversed(games) if preset in {"", its} and seat_count in {0, seats}]
+        assert await filtered(store, limit, preset, seat_count) == wanted
+
+
+async def test_a_filter_reads_so_many_tables_at_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page ends after so many tables that do not pass, and the next one goes on behind them."""
+    monkeypatch.setattr(listing, "MOST_READ", 5)
+    oldest = new_table(preset="rummy500")
+    await store.create(oldest, batch_of(oldest))
+    for _ in range(6):
+        await created(store)
+    first = await store.open_tables(3, preset="rummy500")
+    assert first.tables == ()
+    second = await store.open_tables(3, first.cursor, preset="rummy500")
+    assert [table.game for table in second.tables] == [oldest.game]
+    assert second.cursor == ""
 
 
 @pytest.mark.parametrize("cursor", ["x", "17", "+", "1700000000000:", "1700000000000:a b", "\n"])

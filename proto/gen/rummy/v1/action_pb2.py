@@ -27,13 +27,14 @@ from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior_
 from rummy.v1 import card_pb2 as rummy_dot_v1_dot_card__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15rummy/v1/action.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x13rummy/v1/card.proto\"\x92\x06\n\x06\x41\x63tion\x12%\n\x04\x64raw\x18\x01 \x01(\x0b\x32\x15.rummy.v1.Action.DrawH\x00\x12%\n\x04take\x18\x02 \x01(\x0b\x32\x15.rummy.v1.Action.TakeH\x00\x12,\n\x08lay_down\x18\x03 \x01(\x0b\x32\x18.rummy.v1.Action.LayDownH\x00\x12*\n\x07lay_off\x18\x04 \x01(\x0b\x32\x17.rummy.v1.Action.LayOffH\x00\x12\x30\n\nswap_joker\x18\x05 \x01(\x0b\x32\x1a.rummy.v1.Action.SwapJokerH\x00\x12+\n\x07\x64iscard\x18\x06 \x01(\x0b\x32\x18.rummy.v1.Action.DiscardH\x00\x12%\n\x04pass\x18\x07 \x01(\x0b\x32\x15.rummy.v1.Action.PassH\x00\x1a\x06\n\x04\x44raw\x1a$\n\x04Take\x12\x1c\n\x05\x63ount\x18\x01 \x01(\x05\x42\r\xe2\x41\x01\x02\xbaH\x06\x1a\x04\x18x(\x01\x1au\n\x07LayDown\x12:\n\x05\x63\x61rds\x18\x01 \x03(\tB+\xe2\x41\x01\x02\xbaH$\x92\x01!\x08\x01\x10x\"\x1br\x19\x32\x17^([A2-9TJQK][CDHS]|JK)$\x12.\n\x04kind\x18\x02 \x01(\x0e\x32\x12.rummy.v1.MeldKindB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x1a\x89\x01\n\x06LayOff\x12\x19\n\x04meld\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x02\xbaH\x04\x1a\x02(\x00\x12:\n\x05\x63\x61rds\x18\x02 \x03(\tB+\xe2\x41\x01\x02\xbaH$\x92\x01!\x08\x01\x10x\"\x1br\x19\x32\x17^([A2-9TJQK][CDHS]|JK)$\x12(\n\x03\x65nd\x18\x03 \x01(\x0e\x32\r.rummy.v1.EndB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x1aS\n\tSwapJoker\x12\x19\n\x04meld\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x02\xbaH\x04\x1a\x02(\x00\x12+\n\x04\x63\x61rd\x18\x02 \x01(\tB\x1d\xe2\x41\x01\x02\xbaH\x16r\x14\x32\x12^[A2-9TJQK][CDHS]$\x1a;\n\x07\x44iscard\x12\x30\n\x04\x63\x61rd\x18\x01 \x01(\tB\"\xe2\x41\x01\x02\xbaH\x1br\x19\x32\x17^([A2-9TJQK][CDHS]|JK)$\x1a\x06\n\x04PassB\x0f\n\x06\x61\x63tion\x12\x05\xbaH\x02\x08\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15rummy/v1/action.proto\x12\x08rummy.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x13rummy/v1/card.proto\"\x97\x06\n\x06\x41\x63tion\x12%\n\x04\x64raw\x18\x01 \x01(\x0b\x32\x15.rummy.v1.Action.DrawH\x00\x12%\n\x04take\x18\x02 \x01(\x0b\x32\x15.rummy.v1.Action.TakeH\x00\x12,\n\x08lay_down\x18\x03 \x01(\x0b\x32\x18.rummy.v1.Action.LayDownH\x00\x12*\n\x07lay_off\x18\x04 \x01(\x0b\x32\x17.rummy.v1.Action.LayOffH\x00\x12\x30\n\nswap_joker\x18\x05 \x01(\x0b\x32\x1a.rummy.v1.Action.SwapJokerH\x00\x12+\n\x07\x64iscard\x18\x06 \x01(\x0b\x32\x18.rummy.v1.Action.DiscardH\x00\x12*\n\tpass_turn\x18\x07 \x01(\x0b\x32\x15.rummy.v1.Action.PassH\x00\x1a\x06\n\x04\x44raw\x1a$\n\x04Take\x12\x1c\n\x05\x63ount\x18\x01 \x01(\x05\x42\r\xe2\x41\x01\x02\xbaH\x06\x1a\x04\x18x(\x01\x1au\n\x07LayDown\x12:\n\x05\x63\x61rds\x18\x01 \x03(\tB+\xe2\x41\x01\x02\xbaH$\x92\x01!\x08\x01\x10x\"\x1br\x19\x32\x17^([A2-9TJQK][CDHS]|JK)$\x12.\n\x04kind\x18\x02 \x01(\x0e\x32\x12.rummy.v1.MeldKindB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x1a\x89\x01\n\x06LayOff\x12\x19\n\x04meld\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x02\xbaH\x04\x1a\x02(\x00\x12:\n\x05\x63\x61rds\x18\x02 \x03(\tB+\xe2\x41\x01\x02\xbaH$\x92\x01!\x08\x01\x10x\"\x1br\x19\x32\x17^([A2-9TJQK][CDHS]|JK)$\x12(\n\x03\x65nd\x18\x03 \x01(\x0e\x32\r.rummy.v1.EndB\x0c\xe2\x41\x01\x01\xbaH\x05\x82\x01\x02\x10\x01\x1aS\n\tSwapJoker\x12\x19\n\x04meld\x18\x01 \x01(\x05\x42\x0b\xe2\x41\x01\x02\xbaH\x04\x1a\x02(\x00\x12+\n\x04\x63\x61rd\x18\x02 \x01(\tB\x1d\xe2\x41\x01\x02\xbaH\x16r\x14\x32\x12^[A2-9TJQK][CDHS]$\x1a;\n\x07\x44iscard\x12\x30\n\x04\x63\x61rd\x18\x01 \x01(\tB\"\xe2\x41\x01\x02\xbaH\x1br\x19\x32\x17^([A2-9TJQK][CDHS]|JK)$\x1a\x06\n\x04PassB\x0f\n\x06\x61\x63tion\x12\x05\xbaH\x02\x08\x01\x42\x43\n\x08rummy.v1B\x0b\x41\x63tionProtoP\x01Z\x17rummyd/rummy/v1;rummyv1\xa2\x02\x03RMY\xaa\x02\x08Rummy.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rummy.v1.action_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010rummy.v1B\013ActionProtoP\001Z\027rummyd/rummy/v1;rummyv1\242\002\003RMY\252\002\010Rummy.V1'
   _globals['_ACTION_TAKE'].fields_by_name['count']._loaded_options = None
   _globals['_ACTION_TAKE'].fields_by_name['count']._serialized_options = b'\342A\001\002\272H\006\032\004\030x(\001'
   _globals['_ACTION_LAYDOWN'].fields_by_name['cards']._loaded_options = None
@@ -55,19 +56,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ACTION'].oneofs_by_name['action']._loaded_options = None
   _globals['_ACTION'].oneofs_by_name['action']._serialized_options = b'\272H\002\010\001'
   _globals['_ACTION']._serialized_start=119
-  _globals['_ACTION']._serialized_end=905
-  _globals['_ACTION_DRAW']._serialized_start=431
-  _globals['_ACTION_DRAW']._serialized_end=437
-  _globals['_ACTION_TAKE']._serialized_start=439
-  _globals['_ACTION_TAKE']._serialized_end=475
-  _globals['_ACTION_LAYDOWN']._serialized_start=477
-  _globals['_ACTION_LAYDOWN']._serialized_end=594
-  _globals['_ACTION_LAYOFF']._serialized_start=597
-  _globals['_ACTION_LAYOFF']._serialized_end=734
-  _globals['_ACTION_SWAPJOKER']._serialized_start=736
-  _globals['_ACTION_SWAPJOKER']._serialized_end=819
-  _globals['_ACTION_DISCARD']._serialized_start=821
-  _globals['_ACTION_DISCARD']._serialized_end=880
-  _globals['_ACTION_PASS']._serialized_start=882
-  _globals['_ACTION_PASS']._serialized_end=888
+  _globals['_ACTION']._serialized_end=910
+  _globals['_ACTION_DRAW']._serialized_start=436
+  _globals['_ACTION_DRAW']._serialized_end=442
+  _globals['_ACTION_TAKE']._serialized_start=444
+  _globals['_ACTION_TAKE']._serialized_end=480
+  _globals['_ACTION_LAYDOWN']._serialized_start=482
+  _globals['_ACTION_LAYDOWN']._serialized_end=599
+  _globals['_ACTION_LAYOFF']._serialized_start=602
+  _globals['_ACTION_LAYOFF']._serialized_end=739
+  _globals['_ACTION_SWAPJOKER']._serialized_start=741
+  _globals['_ACTION_SWAPJOKER']._serialized_end=824
+  _globals['_ACTION_DISCARD']._serialized_start=826
+  _globals['_ACTION_DISCARD']._serialized_end=885
+  _globals['_ACTION_PASS']._serialized_start=887
+  _globals['_ACTION_PASS']._serialized_end=893
 # @@protoc_insertion_point(module_scope)

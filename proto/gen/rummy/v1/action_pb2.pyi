@@ -185,7 +185,7 @@ class Action(_message.Message):
     LAY_OFF_FIELD_NUMBER: _builtins.int
     SWAP_JOKER_FIELD_NUMBER: _builtins.int
     DISCARD_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_TURN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def draw(self) -> Global___Action.Draw:
         """Draw from the stock."""
@@ -210,6 +210,10 @@ class Action(_message.Message):
     def discard(self) -> Global___Action.Discard:
         """Discard."""
 
+    @_builtins.property
+    def pass_turn(self) -> Global___Action.Pass:
+        """Pass."""
+
     def __init__(
         self,
         *,
@@ -219,12 +223,13 @@ class Action(_message.Message):
         lay_off: Global___Action.LayOff | None = ...,
         swap_joker: Global___Action.SwapJoker | None = ...,
         discard: Global___Action.Discard | None = ...,
+        pass_turn: Global___Action.Pass | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass", b"pass", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass_turn", b"pass_turn", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass", b"pass", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "pass_turn", b"pass_turn", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["draw", "take", "lay_down", "lay_off", "swap_joker", "discard", "pass"]  # noqa: Y015
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["draw", "take", "lay_down", "lay_off", "swap_joker", "discard", "pass_turn"]  # noqa: Y015
     _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
 

@@ -24,17 +24,18 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rummy/v1/card.proto\x12\x08rummy.v1\"f\n\x04Meld\x12\x0c\n\x04meld\x18\x01 \x01(\x05\x12 \n\x04kind\x18\x02 \x01(\x0e\x32\x12.rummy.v1.MeldKind\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\t\x12\x0e\n\x06owners\x18\x04 \x03(\x05\x12\x0f\n\x07\x66ounder\x18\x05 \x01(\x05*K\n\x08MeldKind\x12\x19\n\x15MELD_KIND_UNSPECIFIED\x10\x00\x12\x11\n\rMELD_KIND_SET\x10\x01\x12\x11\n\rMELD_KIND_RUN\x10\x02*5\n\x03\x45nd\x12\x13\n\x0f\x45ND_UNSPECIFIED\x10\x00\x12\x0b\n\x07\x45ND_LOW\x10\x01\x12\x0c\n\x08\x45ND_HIGH\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13rummy/v1/card.proto\x12\x08rummy.v1\"h\n\x04Meld\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12 \n\x04kind\x18\x02 \x01(\x0e\x32\x12.rummy.v1.MeldKind\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\t\x12\x0e\n\x06owners\x18\x04 \x03(\x05\x12\x0f\n\x07\x66ounder\x18\x05 \x01(\x05*K\n\x08MeldKind\x12\x19\n\x15MELD_KIND_UNSPECIFIED\x10\x00\x12\x11\n\rMELD_KIND_SET\x10\x01\x12\x11\n\rMELD_KIND_RUN\x10\x02*5\n\x03\x45nd\x12\x13\n\x0f\x45ND_UNSPECIFIED\x10\x00\x12\x0b\n\x07\x45ND_LOW\x10\x01\x12\x0c\n\x08\x45ND_HIGH\x10\x02\x42\x41\n\x08rummy.v1B\tCardProtoP\x01Z\x17rummyd/rummy/v1;rummyv1\xa2\x02\x03RMY\xaa\x02\x08Rummy.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rummy.v1.card_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
-  _globals['_MELDKIND']._serialized_start=137
-  _globals['_MELDKIND']._serialized_end=212
-  _globals['_END']._serialized_start=214
-  _globals['_END']._serialized_end=267
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010rummy.v1B\tCardProtoP\001Z\027rummyd/rummy/v1;rummyv1\242\002\003RMY\252\002\010Rummy.V1'
+  _globals['_MELDKIND']._serialized_start=139
+  _globals['_MELDKIND']._serialized_end=214
+  _globals['_END']._serialized_start=216
+  _globals['_END']._serialized_end=269
   _globals['_MELD']._serialized_start=33
-  _globals['_MELD']._serialized_end=135
+  _globals['_MELD']._serialized_end=137
 # @@protoc_insertion_point(module_scope)

@@ -77,12 +77,12 @@ class Meld(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    MELD_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     CARDS_FIELD_NUMBER: _builtins.int
     OWNERS_FIELD_NUMBER: _builtins.int
     FOUNDER_FIELD_NUMBER: _builtins.int
-    meld: _builtins.int
+    number: _builtins.int
     """Its number on the table, from 0 in the order in which melds were laid. It stays the same for the whole deal."""
     kind: Global___MeldKind.ValueType
     """Set or run."""
@@ -99,7 +99,7 @@ class Meld(_message.Message):
     def __init__(
         self,
         *,
-        meld: _builtins.int = ...,
+        number: _builtins.int = ...,
         kind: Global___MeldKind.ValueType = ...,
         cards: _abc.Iterable[_builtins.str] | None = ...,
         owners: _abc.Iterable[_builtins.int] | None = ...,
@@ -107,7 +107,7 @@ class Meld(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "founder", b"founder", "kind", b"kind", "meld", b"meld", "owners", b"owners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "founder", b"founder", "kind", b"kind", "number", b"number", "owners", b"owners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -47,15 +47,17 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_CONTENTION: _ErrorReason.ValueType  # 11
     """Other calls kept changing the table while this one was tried. Try again."""
     ERROR_REASON_GAME_NOT_OPEN: _ErrorReason.ValueType  # 12
-    """The table is not waiting for players."""
+    """The call needs a table that is waiting for players; at this one the match has begun, and may be over. Metadata:
+    `state`.
+    """
     ERROR_REASON_SEAT_TAKEN: _ErrorReason.ValueType  # 14
     """That seat is not free."""
     ERROR_REASON_TOO_FEW_PLAYERS: _ErrorReason.ValueType  # 15
     """The rule set needs more players."""
     ERROR_REASON_GAME_NOT_STARTED: _ErrorReason.ValueType  # 16
-    """The match has not begun."""
+    """The call needs a match that is being played; this one has not begun."""
     ERROR_REASON_GAME_OVER: _ErrorReason.ValueType  # 17
-    """The table is closed: the match was played to its end or abandoned."""
+    """The call needs a match that is being played; this one was played to its end or abandoned. Metadata: `state`."""
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 18
     """The store of tables cannot be reached, or takes no writes. Try again."""
     ERROR_REASON_SERVER_DRAINING: _ErrorReason.ValueType  # 19
@@ -92,8 +94,6 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """The body of a request, or the message of a call over gRPC, did not arrive in time. Send it again."""
     ERROR_REASON_HEAD_TOO_LARGE: _ErrorReason.ValueType  # 47
     """Over REST: the request's line and headers together have more bytes than the server reads."""
-    ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 101
-    """The match is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 102
     """It is another seat's turn."""
     ERROR_REASON_WRONG_PHASE: _ErrorReason.ValueType  # 103
@@ -161,15 +161,17 @@ ERROR_REASON_VERSION_MISMATCH: ErrorReason.ValueType  # 10
 ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 11
 """Other calls kept changing the table while this one was tried. Try again."""
 ERROR_REASON_GAME_NOT_OPEN: ErrorReason.ValueType  # 12
-"""The table is not waiting for players."""
+"""The call needs a table that is waiting for players; at this one the match has begun, and may be over. Metadata:
+`state`.
+"""
 ERROR_REASON_SEAT_TAKEN: ErrorReason.ValueType  # 14
 """That seat is not free."""
 ERROR_REASON_TOO_FEW_PLAYERS: ErrorReason.ValueType  # 15
 """The rule set needs more players."""
 ERROR_REASON_GAME_NOT_STARTED: ErrorReason.ValueType  # 16
-"""The match has not begun."""
+"""The call needs a match that is being played; this one has not begun."""
 ERROR_REASON_GAME_OVER: ErrorReason.ValueType  # 17
-"""The table is closed: the match was played to its end or abandoned."""
+"""The call needs a match that is being played; this one was played to its end or abandoned. Metadata: `state`."""
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 18
 """The store of tables cannot be reached, or takes no writes. Try again."""
 ERROR_REASON_SERVER_DRAINING: ErrorReason.ValueType  # 19
@@ -206,8 +208,6 @@ ERROR_REASON_BODY_TOO_SLOW: ErrorReason.ValueType  # 46
 """The body of a request, or the message of a call over gRPC, did not arrive in time. Send it again."""
 ERROR_REASON_HEAD_TOO_LARGE: ErrorReason.ValueType  # 47
 """Over REST: the request's line and headers together have more bytes than the server reads."""
-ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 101
-"""The match is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 102
 """It is another seat's turn."""
 ERROR_REASON_WRONG_PHASE: ErrorReason.ValueType  # 103

@@ -26,17 +26,18 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from rummy.v1 import card_pb2 as rummy_dot_v1_dot_card__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14rummy/v1/event.proto\x12\x08rummy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13rummy/v1/card.proto\"~\n\nEventBatch\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12/\n\x0b\x63ommit_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1f\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x0f.rummy.v1.Event\x12\r\n\x05\x65poch\x18\x04 \x01(\t\"\xf3\x11\n\x05\x45vent\x12\x31\n\x0bseat_joined\x18\x01 \x01(\x0b\x32\x1a.rummy.v1.Event.SeatJoinedH\x00\x12-\n\tseat_left\x18\x02 \x01(\x0b\x32\x18.rummy.v1.Event.SeatLeftH\x00\x12\x35\n\rmatch_started\x18\x03 \x01(\x0b\x32\x1c.rummy.v1.Event.MatchStartedH\x00\x12\x39\n\x0fmatch_abandoned\x18\x04 \x01(\x0b\x32\x1e.rummy.v1.Event.MatchAbandonedH\x00\x12\x33\n\x0c\x64\x65\x61l_started\x18\x05 \x01(\x0b\x32\x1b.rummy.v1.Event.DealStartedH\x00\x12\x33\n\x0cturn_started\x18\x06 \x01(\x0b\x32\x1b.rummy.v1.Event.TurnStartedH\x00\x12$\n\x04\x64rew\x18\x07 \x01(\x0b\x32\x14.rummy.v1.Event.DrewH\x00\x12\x35\n\rstock_renewed\x18\x08 \x01(\x0b\x32\x1c.rummy.v1.Event.StockRenewedH\x00\x12-\n\ttook_pile\x18\t \x01(\x0b\x32\x18.rummy.v1.Event.TookPileH\x00\x12*\n\x07knocked\x18\n \x01(\x0b\x32\x17.rummy.v1.Event.KnockedH\x00\x12-\n\tlaid_down\x18\x0b \x01(\x0b\x32\x18.rummy.v1.Event.LaidDownH\x00\x12+\n\x08laid_off\x18\x0c \x01(\x0b\x32\x17.rummy.v1.Event.LaidOffH\x00\x12\x35\n\rjoker_swapped\x18\r \x01(\x0b\x32\x1c.rummy.v1.Event.JokerSwappedH\x00\x12.\n\tdiscarded\x18\x0e \x01(\x0b\x32\x19.rummy.v1.Event.DiscardedH\x00\x12(\n\x06passed\x18\x0f \x01(\x0b\x32\x16.rummy.v1.Event.PassedH\x00\x12\x31\n\x0bhand_voided\x18\x10 \x01(\x0b\x32\x1a.rummy.v1.Event.HandVoidedH\x00\x12+\n\x08seat_out\x18\x11 \x01(\x0b\x32\x17.rummy.v1.Event.SeatOutH\x00\x12*\n\ndeal_ended\x18\x12 \x01(\x0b\x32\x14.rummy.v1.DealResultH\x00\x12\x31\n\x0bmatch_ended\x18\x13 \x01(\x0b\x32\x1a.rummy.v1.Event.MatchEndedH\x00\x12\x36\n\x0eturn_timed_out\x18\x14 \x01(\x0b\x32\x1c.rummy.v1.Event.TurnTimedOutH\x00\x12\x35\n\rturn_extended\x18\x15 \x01(\x0b\x32\x1c.rummy.v1.Event.TurnExtendedH\x00\x12-\n\tseat_away\x18\x16 \x01(\x0b\x32\x18.rummy.v1.Event.SeatAwayH\x00\x12\x35\n\rseat_returned\x18\x17 \x01(\x0b\x32\x1c.rummy.v1.Event.SeatReturnedH\x00\x1a=\n\nSeatJoined\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0b\n\x03\x62ot\x18\x03 \x01(\x08\x1a\x18\n\x08SeatLeft\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a$\n\x0cMatchStarted\x12\x14\n\x0c\x66ormer_seats\x18\x01 \x03(\x05\x1a\x10\n\x0eMatchAbandoned\x1a\xaf\x01\n\x0b\x44\x65\x61lStarted\x12\x0c\n\x04\x64\x65\x61l\x18\x01 \x01(\x05\x12\x0e\n\x06\x64\x65\x61ler\x18\x02 \x01(\x05\x12\x0c\n\x04hand\x18\x03 \x03(\t\x12\x13\n\x0b\x63\x61rd_counts\x18\x04 \x03(\x05\x12\x0f\n\x07up_card\x18\x05 \x01(\t\x12\x13\n\x0bstock_count\x18\x06 \x01(\x05\x12\x12\n\ncommitment\x18\x07 \x01(\t\x12\x17\n\x0fnext_commitment\x18\x08 \x01(\t\x12\x0c\n\x04pool\x18\t \x01(\x05\x1a*\n\x0bTurnStarted\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05round\x18\x02 \x01(\x05\x1a\x32\n\x04\x44rew\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05\x63ount\x18\x02 \x01(\x05\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\t\x1a\x46\n\x0cStockRenewed\x12\x10\n\x08shuffled\x18\x01 \x01(\x08\x12\x0f\n\x07up_card\x18\x02 \x01(\t\x12\x13\n\x0bstock_count\x18\x03 \x01(\x05\x1a\'\n\x08TookPile\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05\x63\x61rds\x18\x02 \x03(\t\x1a\x17\n\x07Knocked\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1aW\n\x08LaidDown\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04meld\x18\x02 \x01(\x05\x12 \n\x04kind\x18\x03 \x01(\x0e\x32\x12.rummy.v1.MeldKind\x12\r\n\x05\x63\x61rds\x18\x04 \x03(\t\x1a@\n\x07LaidOff\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04meld\x18\x02 \x01(\x05\x12\x0b\n\x03low\x18\x03 \x03(\t\x12\x0c\n\x04high\x18\x04 \x03(\t\x1aG\n\x0cJokerSwapped\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04meld\x18\x02 \x01(\x05\x12\x0c\n\x04\x63\x61rd\x18\x03 \x01(\t\x12\r\n\x05place\x18\x04 \x01(\x05\x1a\'\n\tDiscarded\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04\x63\x61rd\x18\x02 \x01(\t\x1a\x16\n\x06Passed\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x1a\n\nHandVoided\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x17\n\x07SeatOut\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x41\n\nMatchEnded\x12\x0f\n\x07winners\x18\x01 \x03(\x05\x12\x0e\n\x06scores\x18\x02 \x03(\x05\x12\x12\n\nsettlement\x18\x03 \x03(\x05\x1a\x1c\n\x0cTurnTimedOut\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1aJ\n\x0cTurnExtended\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12,\n\x08\x64\x65\x61\x64line\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a\x18\n\x08SeatAway\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x1c\n\x0cSeatReturned\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x42\x07\n\x05\x65vent\"\xf6\x02\n\nDealResult\x12\x0c\n\x04\x64\x65\x61l\x18\x01 \x01(\x05\x12+\n\x06reason\x18\x02 \x01(\x0e\x32\x1b.rummy.v1.DealResult.Reason\x12\x0c\n\x04void\x18\x03 \x01(\x08\x12\x0f\n\x07winners\x18\x04 \x03(\x05\x12\x13\n\x0b\x64\x65\x61l_scores\x18\x05 \x03(\x05\x12\x0e\n\x06scores\x18\x06 \x03(\x05\x12\x0c\n\x04pool\x18\x07 \x01(\x05\x12(\n\x05hands\x18\x08 \x03(\x0b\x32\x19.rummy.v1.DealResult.Hand\x12\x0c\n\x04seed\x18\t \x01(\t\x1a\x15\n\x04Hand\x12\r\n\x05\x63\x61rds\x18\x01 \x03(\t\"\x8b\x01\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x0e\n\nREASON_OUT\x10\x01\x12\x10\n\x0cREASON_STOCK\x10\x02\x12\x11\n\rREASON_ROUNDS\x10\x03\x12\x0f\n\x0bREASON_IDLE\x10\x04\x12\x10\n\x0cREASON_STUCK\x10\x05\x12\x11\n\rREASON_VOIDED\x10\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14rummy/v1/event.proto\x12\x08rummy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13rummy/v1/card.proto\"~\n\nEventBatch\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12/\n\x0b\x63ommit_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1f\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x0f.rummy.v1.Event\x12\r\n\x05\x65poch\x18\x04 \x01(\t\"\xf1\x11\n\x05\x45vent\x12\x31\n\x0bseat_joined\x18\x01 \x01(\x0b\x32\x1a.rummy.v1.Event.SeatJoinedH\x00\x12-\n\tseat_left\x18\x02 \x01(\x0b\x32\x18.rummy.v1.Event.SeatLeftH\x00\x12\x35\n\rmatch_started\x18\x03 \x01(\x0b\x32\x1c.rummy.v1.Event.MatchStartedH\x00\x12\x39\n\x0fmatch_abandoned\x18\x04 \x01(\x0b\x32\x1e.rummy.v1.Event.MatchAbandonedH\x00\x12\x33\n\x0c\x64\x65\x61l_started\x18\x05 \x01(\x0b\x32\x1b.rummy.v1.Event.DealStartedH\x00\x12\x33\n\x0cturn_started\x18\x06 \x01(\x0b\x32\x1b.rummy.v1.Event.TurnStartedH\x00\x12$\n\x04\x64rew\x18\x07 \x01(\x0b\x32\x14.rummy.v1.Event.DrewH\x00\x12\x35\n\rstock_renewed\x18\x08 \x01(\x0b\x32\x1c.rummy.v1.Event.StockRenewedH\x00\x12-\n\ttook_pile\x18\t \x01(\x0b\x32\x18.rummy.v1.Event.TookPileH\x00\x12*\n\x07knocked\x18\n \x01(\x0b\x32\x17.rummy.v1.Event.KnockedH\x00\x12-\n\tlaid_down\x18\x0b \x01(\x0b\x32\x18.rummy.v1.Event.LaidDownH\x00\x12+\n\x08laid_off\x18\x0c \x01(\x0b\x32\x17.rummy.v1.Event.LaidOffH\x00\x12\x35\n\rjoker_swapped\x18\r \x01(\x0b\x32\x1c.rummy.v1.Event.JokerSwappedH\x00\x12.\n\tdiscarded\x18\x0e \x01(\x0b\x32\x19.rummy.v1.Event.DiscardedH\x00\x12(\n\x06passed\x18\x0f \x01(\x0b\x32\x16.rummy.v1.Event.PassedH\x00\x12\x31\n\x0bhand_voided\x18\x10 \x01(\x0b\x32\x1a.rummy.v1.Event.HandVoidedH\x00\x12+\n\x08seat_out\x18\x11 \x01(\x0b\x32\x17.rummy.v1.Event.SeatOutH\x00\x12*\n\ndeal_ended\x18\x12 \x01(\x0b\x32\x14.rummy.v1.DealResultH\x00\x12\x31\n\x0bmatch_ended\x18\x13 \x01(\x0b\x32\x1a.rummy.v1.Event.MatchEndedH\x00\x12\x36\n\x0eturn_timed_out\x18\x14 \x01(\x0b\x32\x1c.rummy.v1.Event.TurnTimedOutH\x00\x12\x35\n\rturn_extended\x18\x15 \x01(\x0b\x32\x1c.rummy.v1.Event.TurnExtendedH\x00\x12-\n\tseat_away\x18\x16 \x01(\x0b\x32\x18.rummy.v1.Event.SeatAwayH\x00\x12\x35\n\rseat_returned\x18\x17 \x01(\x0b\x32\x1c.rummy.v1.Event.SeatReturnedH\x00\x1a=\n\nSeatJoined\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0b\n\x03\x62ot\x18\x03 \x01(\x08\x1a\x18\n\x08SeatLeft\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a$\n\x0cMatchStarted\x12\x14\n\x0c\x66ormer_seats\x18\x01 \x03(\x05\x1a\x10\n\x0eMatchAbandoned\x1a\xae\x01\n\x0b\x44\x65\x61lStarted\x12\x0c\n\x04\x64\x65\x61l\x18\x01 \x01(\x05\x12\x0e\n\x06\x64\x65\x61ler\x18\x02 \x01(\x05\x12\x0c\n\x04hand\x18\x03 \x03(\t\x12\x13\n\x0b\x63\x61rd_counts\x18\x04 \x03(\x05\x12\x0f\n\x07up_card\x18\x05 \x01(\t\x12\x12\n\nstock_size\x18\x06 \x01(\x05\x12\x12\n\ncommitment\x18\x07 \x01(\t\x12\x17\n\x0fnext_commitment\x18\x08 \x01(\t\x12\x0c\n\x04pool\x18\t \x01(\x05\x1a*\n\x0bTurnStarted\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05round\x18\x02 \x01(\x05\x1a\x32\n\x04\x44rew\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05\x63ount\x18\x02 \x01(\x05\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\t\x1a\x45\n\x0cStockRenewed\x12\x10\n\x08shuffled\x18\x01 \x01(\x08\x12\x0f\n\x07up_card\x18\x02 \x01(\t\x12\x12\n\nstock_size\x18\x03 \x01(\x05\x1a\'\n\x08TookPile\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05\x63\x61rds\x18\x02 \x03(\t\x1a\x17\n\x07Knocked\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1aW\n\x08LaidDown\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04meld\x18\x02 \x01(\x05\x12 \n\x04kind\x18\x03 \x01(\x0e\x32\x12.rummy.v1.MeldKind\x12\r\n\x05\x63\x61rds\x18\x04 \x03(\t\x1a@\n\x07LaidOff\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04meld\x18\x02 \x01(\x05\x12\x0b\n\x03low\x18\x03 \x03(\t\x12\x0c\n\x04high\x18\x04 \x03(\t\x1aG\n\x0cJokerSwapped\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04meld\x18\x02 \x01(\x05\x12\x0c\n\x04\x63\x61rd\x18\x03 \x01(\t\x12\r\n\x05place\x18\x04 \x01(\x05\x1a\'\n\tDiscarded\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04\x63\x61rd\x18\x02 \x01(\t\x1a\x16\n\x06Passed\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x1a\n\nHandVoided\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x17\n\x07SeatOut\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x41\n\nMatchEnded\x12\x0f\n\x07winners\x18\x01 \x03(\x05\x12\x0e\n\x06scores\x18\x02 \x03(\x05\x12\x12\n\nsettlement\x18\x03 \x03(\x05\x1a\x1c\n\x0cTurnTimedOut\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1aJ\n\x0cTurnExtended\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12,\n\x08\x64\x65\x61\x64line\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a\x18\n\x08SeatAway\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x1a\x1c\n\x0cSeatReturned\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x42\x07\n\x05\x65vent\"\xf8\x02\n\nDealResult\x12\x0c\n\x04\x64\x65\x61l\x18\x01 \x01(\x05\x12+\n\x06reason\x18\x02 \x01(\x0e\x32\x1b.rummy.v1.DealResult.Reason\x12\x0e\n\x06voided\x18\x03 \x01(\x08\x12\x0f\n\x07winners\x18\x04 \x03(\x05\x12\x13\n\x0b\x64\x65\x61l_scores\x18\x05 \x03(\x05\x12\x0e\n\x06scores\x18\x06 \x03(\x05\x12\x0c\n\x04pool\x18\x07 \x01(\x05\x12(\n\x05hands\x18\x08 \x03(\x0b\x32\x19.rummy.v1.DealResult.Hand\x12\x0c\n\x04seed\x18\t \x01(\t\x1a\x15\n\x04Hand\x12\r\n\x05\x63\x61rds\x18\x01 \x03(\t\"\x8b\x01\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x0e\n\nREASON_OUT\x10\x01\x12\x10\n\x0cREASON_STOCK\x10\x02\x12\x11\n\rREASON_ROUNDS\x10\x03\x12\x0f\n\x0bREASON_IDLE\x10\x04\x12\x10\n\x0cREASON_STUCK\x10\x05\x12\x11\n\rREASON_VOIDED\x10\x06\x42\x42\n\x08rummy.v1B\nEventProtoP\x01Z\x17rummyd/rummy/v1;rummyv1\xa2\x02\x03RMY\xaa\x02\x08Rummy.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rummy.v1.event_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010rummy.v1B\nEventProtoP\001Z\027rummyd/rummy/v1;rummyv1\242\002\003RMY\252\002\010Rummy.V1'
   _globals['_EVENTBATCH']._serialized_start=88
   _globals['_EVENTBATCH']._serialized_end=214
   _globals['_EVENT']._serialized_start=217
-  _globals['_EVENT']._serialized_end=2508
+  _globals['_EVENT']._serialized_end=2506
   _globals['_EVENT_SEATJOINED']._serialized_start=1369
   _globals['_EVENT_SEATJOINED']._serialized_end=1430
   _globals['_EVENT_SEATLEFT']._serialized_start=1432
@@ -46,42 +47,42 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EVENT_MATCHABANDONED']._serialized_start=1496
   _globals['_EVENT_MATCHABANDONED']._serialized_end=1512
   _globals['_EVENT_DEALSTARTED']._serialized_start=1515
-  _globals['_EVENT_DEALSTARTED']._serialized_end=1690
-  _globals['_EVENT_TURNSTARTED']._serialized_start=1692
-  _globals['_EVENT_TURNSTARTED']._serialized_end=1734
-  _globals['_EVENT_DREW']._serialized_start=1736
-  _globals['_EVENT_DREW']._serialized_end=1786
-  _globals['_EVENT_STOCKRENEWED']._serialized_start=1788
-  _globals['_EVENT_STOCKRENEWED']._serialized_end=1858
-  _globals['_EVENT_TOOKPILE']._serialized_start=1860
-  _globals['_EVENT_TOOKPILE']._serialized_end=1899
-  _globals['_EVENT_KNOCKED']._serialized_start=1901
-  _globals['_EVENT_KNOCKED']._serialized_end=1924
-  _globals['_EVENT_LAIDDOWN']._serialized_start=1926
-  _globals['_EVENT_LAIDDOWN']._serialized_end=2013
-  _globals['_EVENT_LAIDOFF']._serialized_start=2015
-  _globals['_EVENT_LAIDOFF']._serialized_end=2079
-  _globals['_EVENT_JOKERSWAPPED']._serialized_start=2081
-  _globals['_EVENT_JOKERSWAPPED']._serialized_end=2152
-  _globals['_EVENT_DISCARDED']._serialized_start=2154
-  _globals['_EVENT_DISCARDED']._serialized_end=2193
-  _globals['_EVENT_PASSED']._serialized_start=2195
-  _globals['_EVENT_PASSED']._serialized_end=2217
-  _globals['_EVENT_HANDVOIDED']._serialized_start=2219
-  _globals['_EVENT_HANDVOIDED']._serialized_end=2245
-  _globals['_EVENT_SEATOUT']._serialized_start=2247
-  _globals['_EVENT_SEATOUT']._serialized_end=2270
-  _globals['_EVENT_MATCHENDED']._serialized_start=2272
-  _globals['_EVENT_MATCHENDED']._serialized_end=2337
-  _globals['_EVENT_TURNTIMEDOUT']._serialized_start=2339
-  _globals['_EVENT_TURNTIMEDOUT']._serialized_end=2367
-  _globals['_EVENT_TURNEXTENDED']._serialized_start=2369
-  _globals['_EVENT_TURNEXTENDED']._serialized_end=2443
-  _globals['_EVENT_SEATAWAY']._serialized_start=2445
-  _globals['_EVENT_SEATAWAY']._serialized_end=2469
-  _globals['_EVENT_SEATRETURNED']._serialized_start=2471
-  _globals['_EVENT_SEATRETURNED']._serialized_end=2499
-  _globals['_DEALRESULT']._serialized_start=2511
+  _globals['_EVENT_DEALSTARTED']._serialized_end=1689
+  _globals['_EVENT_TURNSTARTED']._serialized_start=1691
+  _globals['_EVENT_TURNSTARTED']._serialized_end=1733
+  _globals['_EVENT_DREW']._serialized_start=1735
+  _globals['_EVENT_DREW']._serialized_end=1785
+  _globals['_EVENT_STOCKRENEWED']._serialized_start=1787
+  _globals['_EVENT_STOCKRENEWED']._serialized_end=1856
+  _globals['_EVENT_TOOKPILE']._serialized_start=1858
+  _globals['_EVENT_TOOKPILE']._serialized_end=1897
+  _globals['_EVENT_KNOCKED']._serialized_start=1899
+  _globals['_EVENT_KNOCKED']._serialized_end=1922
+  _globals['_EVENT_LAIDDOWN']._serialized_start=1924
+  _globals['_EVENT_LAIDDOWN']._serialized_end=2011
+  _globals['_EVENT_LAIDOFF']._serialized_start=2013
+  _globals['_EVENT_LAIDOFF']._serialized_end=2077
+  _globals['_EVENT_JOKERSWAPPED']._serialized_start=2079
+  _globals['_EVENT_JOKERSWAPPED']._serialized_end=2150
+  _globals['_EVENT_DISCARDED']._serialized_start=2152
+  _globals['_EVENT_DISCARDED']._serialized_end=2191
+  _globals['_EVENT_PASSED']._serialized_start=2193
+  _globals['_EVENT_PASSED']._serialized_end=2215
+  _globals['_EVENT_HANDVOIDED']._serialized_start=2217
+  _globals['_EVENT_HANDVOIDED']._serialized_end=2243
+  _globals['_EVENT_SEATOUT']._serialized_start=2245
+  _globals['_EVENT_SEATOUT']._serialized_end=2268
+  _globals['_EVENT_MATCHENDED']._serialized_start=2270
+  _globals['_EVENT_MATCHENDED']._serialized_end=2335
+  _globals['_EVENT_TURNTIMEDOUT']._serialized_start=2337
+  _globals['_EVENT_TURNTIMEDOUT']._serialized_end=2365
+  _globals['_EVENT_TURNEXTENDED']._serialized_start=2367
+  _globals['_EVENT_TURNEXTENDED']._serialized_end=2441
+  _globals['_EVENT_SEATAWAY']._serialized_start=2443
+  _globals['_EVENT_SEATAWAY']._serialized_end=2467
+  _globals['_EVENT_SEATRETURNED']._serialized_start=2469
+  _globals['_EVENT_SEATRETURNED']._serialized_end=2497
+  _globals['_DEALRESULT']._serialized_start=2509
   _globals['_DEALRESULT']._serialized_end=2885
   _globals['_DEALRESULT_HAND']._serialized_start=2722
   _globals['_DEALRESULT_HAND']._serialized_end=2743

@@ -161,7 +161,7 @@ class Event(_message.Message):
         HAND_FIELD_NUMBER: _builtins.int
         CARD_COUNTS_FIELD_NUMBER: _builtins.int
         UP_CARD_FIELD_NUMBER: _builtins.int
-        STOCK_COUNT_FIELD_NUMBER: _builtins.int
+        STOCK_SIZE_FIELD_NUMBER: _builtins.int
         COMMITMENT_FIELD_NUMBER: _builtins.int
         NEXT_COMMITMENT_FIELD_NUMBER: _builtins.int
         POOL_FIELD_NUMBER: _builtins.int
@@ -171,7 +171,7 @@ class Event(_message.Message):
         """The seat that dealt. The seat after it begins."""
         up_card: _builtins.str
         """The card that starts the discard pile. Empty where there is none."""
-        stock_count: _builtins.int
+        stock_size: _builtins.int
         """How many cards the stock has."""
         commitment: _builtins.str
         """SHA-256 of the seed that this deal was shuffled by, in hex. The seed itself follows when the deal ends."""
@@ -195,14 +195,14 @@ class Event(_message.Message):
             hand: _abc.Iterable[_builtins.str] | None = ...,
             card_counts: _abc.Iterable[_builtins.int] | None = ...,
             up_card: _builtins.str = ...,
-            stock_count: _builtins.int = ...,
+            stock_size: _builtins.int = ...,
             commitment: _builtins.str = ...,
             next_commitment: _builtins.str = ...,
             pool: _builtins.int = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["card_counts", b"card_counts", "commitment", b"commitment", "deal", b"deal", "dealer", b"dealer", "hand", b"hand", "next_commitment", b"next_commitment", "pool", b"pool", "stock_count", b"stock_count", "up_card", b"up_card"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["card_counts", b"card_counts", "commitment", b"commitment", "deal", b"deal", "dealer", b"dealer", "hand", b"hand", "next_commitment", b"next_commitment", "pool", b"pool", "stock_size", b"stock_size", "up_card", b"up_card"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -268,23 +268,23 @@ class Event(_message.Message):
 
         SHUFFLED_FIELD_NUMBER: _builtins.int
         UP_CARD_FIELD_NUMBER: _builtins.int
-        STOCK_COUNT_FIELD_NUMBER: _builtins.int
+        STOCK_SIZE_FIELD_NUMBER: _builtins.int
         shuffled: _builtins.bool
         """Whether it was shuffled, or only turned over."""
         up_card: _builtins.str
         """The card that starts the new discard pile."""
-        stock_count: _builtins.int
+        stock_size: _builtins.int
         """How many cards the new stock has."""
         def __init__(
             self,
             *,
             shuffled: _builtins.bool = ...,
             up_card: _builtins.str = ...,
-            stock_count: _builtins.int = ...,
+            stock_size: _builtins.int = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["shuffled", b"shuffled", "stock_count", b"stock_count", "up_card", b"up_card"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["shuffled", b"shuffled", "stock_size", b"stock_size", "up_card", b"up_card"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -865,7 +865,7 @@ class DealResult(_message.Message):
 
     DEAL_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
-    VOID_FIELD_NUMBER: _builtins.int
+    VOIDED_FIELD_NUMBER: _builtins.int
     WINNERS_FIELD_NUMBER: _builtins.int
     DEAL_SCORES_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
@@ -876,7 +876,7 @@ class DealResult(_message.Message):
     """The number of the deal in the match, from 1."""
     reason: Global___DealResult.Reason.ValueType
     """What ended it."""
-    void: _builtins.bool
+    voided: _builtins.bool
     """Whether the deal is void: nobody scores."""
     pool: _builtins.int
     """Points that stay in the pool for the next deal."""
@@ -903,7 +903,7 @@ class DealResult(_message.Message):
         *,
         deal: _builtins.int = ...,
         reason: Global___DealResult.Reason.ValueType = ...,
-        void: _builtins.bool = ...,
+        voided: _builtins.bool = ...,
         winners: _abc.Iterable[_builtins.int] | None = ...,
         deal_scores: _abc.Iterable[_builtins.int] | None = ...,
         scores: _abc.Iterable[_builtins.int] | None = ...,
@@ -913,7 +913,7 @@ class DealResult(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deal", b"deal", "deal_scores", b"deal_scores", "hands", b"hands", "pool", b"pool", "reason", b"reason", "scores", b"scores", "seed", b"seed", "void", b"void", "winners", b"winners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deal", b"deal", "deal_scores", b"deal_scores", "hands", b"hands", "pool", b"pool", "reason", b"reason", "scores", b"scores", "seed", b"seed", "voided", b"voided", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

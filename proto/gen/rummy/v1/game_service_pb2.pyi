@@ -100,25 +100,33 @@ Global___FindGameRequest: _TypeAlias = FindGameRequest  # noqa: Y015
 
 @_typing.final
 class ListGamesRequest(_message.Message):
-    """Request of ListGames."""
+    """Request of ListGames. Ask for all pages of a list with the same filters."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    PRESET_FIELD_NUMBER: _builtins.int
+    SEAT_COUNT_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The most tables to answer with. 0: 20. Above 100: 100."""
     page_token: _builtins.str
     """The `next_page_token` of the previous page."""
+    preset: _builtins.str
+    """Only tables of this preset, such as `rummy500`, with any house rules. Left out: tables of any rules."""
+    seat_count: _builtins.int
+    """Only tables with this number of seats, 2 to 8. Left out: any number."""
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        preset: _builtins.str = ...,
+        seat_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "preset", b"preset", "seat_count", b"seat_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -126,7 +134,11 @@ Global___ListGamesRequest: _TypeAlias = ListGamesRequest  # noqa: Y015
 
 @_typing.final
 class ListGamesResponse(_message.Message):
-    """Answer of ListGames."""
+    """Answer of ListGames.
+
+    A call reads at most 500 tables. With a filter, a page may therefore have fewer tables than were asked for, even
+    none, although another page follows.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -192,7 +192,8 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListGames(self, request, context):
-        """Lists the public tables that are waiting for players, newest first, without their views.
+        """Lists the public tables that are waiting for players, newest first, without their views: all of them, or those of
+        one preset, one number of seats, or both.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -201,8 +202,8 @@ class GameServiceServicer:
     def JoinGame(self, request, context):
         """Takes a seat. The match starts by itself when the last seat is taken.
 
-        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
-        is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
+        (`SEAT_TAKEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -228,7 +229,7 @@ class GameServiceServicer:
 
         A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
         is left, or all are away.
-        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
         (`SEAT_TAKEN`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -273,7 +274,8 @@ class GameServiceServicer:
     def StartGame(self, request, context):
         """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
-        FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players
+        (`TOO_FEW_PLAYERS`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -283,7 +285,7 @@ class GameServiceServicer:
         """Plays one or more actions of the caller's turn, in order, all or none.
 
         FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
-        was abandoned (`GAME_OVER`).
+        is over (`GAME_OVER`).
         ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
         """
@@ -292,7 +294,8 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLegalActions(self, request, context):
-        """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty.
+        """Lists every action that the rules allow the caller now. For anybody but the seat to move, and before and after the
+        match, the list is empty.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -69,12 +69,14 @@ class GameServiceStub:
     NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
     """
     ListGames: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]
-    """Lists the public tables that are waiting for players, newest first, without their views."""
+    """Lists the public tables that are waiting for players, newest first, without their views: all of them, or those of
+    one preset, one number of seats, or both.
+    """
     JoinGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]
     """Takes a seat. The match starts by itself when the last seat is taken.
 
-    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
-    is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
+    (`SEAT_TAKEN`).
     """
     QuickJoin: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]
     """Takes a seat at an open public table like the one asked for: with the same rules, number of seats, turn limit and
@@ -92,7 +94,7 @@ class GameServiceStub:
 
     A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
     is left, or all are away.
-    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
     (`SEAT_TAKEN`).
     """
     ResumeSeat: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]
@@ -121,18 +123,21 @@ class GameServiceStub:
     StartGame: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]
     """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
-    FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players
+    (`TOO_FEW_PLAYERS`).
     """
     Act: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ActRequest, _game_service_pb2.ActResponse]
     """Plays one or more actions of the caller's turn, in order, all or none.
 
     FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
-    was abandoned (`GAME_OVER`).
+    is over (`GAME_OVER`).
     ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
     """
     ListLegalActions: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]
-    """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty."""
+    """Lists every action that the rules allow the caller now. For anybody but the seat to move, and before and after the
+    match, the list is empty.
+    """
     SuggestAction: _grpc.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]
     """Gets a hint: what a bot would do next in the caller's place. It is based only on what the caller is shown, and
     changes nothing.
@@ -208,12 +213,14 @@ class GameServiceAsyncStub(GameServiceStub):
     NOT_FOUND (`CODE_NOT_FOUND`): no table has this code.
     """
     ListGames: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListGamesRequest, _game_service_pb2.ListGamesResponse]  # type: ignore[assignment]
-    """Lists the public tables that are waiting for players, newest first, without their views."""
+    """Lists the public tables that are waiting for players, newest first, without their views: all of them, or those of
+    one preset, one number of seats, or both.
+    """
     JoinGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.JoinGameRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
     """Takes a seat. The match starts by itself when the last seat is taken.
 
-    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
-    is not free (`SEAT_TAKEN`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
+    (`SEAT_TAKEN`).
     """
     QuickJoin: _aio.UnaryUnaryMultiCallable[_game_service_pb2.QuickJoinRequest, _game_service_pb2.JoinGameResponse]  # type: ignore[assignment]
     """Takes a seat at an open public table like the one asked for: with the same rules, number of seats, turn limit and
@@ -231,7 +238,7 @@ class GameServiceAsyncStub(GameServiceStub):
 
     A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
     is left, or all are away.
-    FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
     (`SEAT_TAKEN`).
     """
     ResumeSeat: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ResumeSeatRequest, _game_pb2.Game]  # type: ignore[assignment]
@@ -260,18 +267,21 @@ class GameServiceAsyncStub(GameServiceStub):
     StartGame: _aio.UnaryUnaryMultiCallable[_game_service_pb2.StartGameRequest, _game_pb2.Game]  # type: ignore[assignment]
     """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
-    FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+    FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players
+    (`TOO_FEW_PLAYERS`).
     """
     Act: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ActRequest, _game_service_pb2.ActResponse]  # type: ignore[assignment]
     """Plays one or more actions of the caller's turn, in order, all or none.
 
     FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
-    was abandoned (`GAME_OVER`).
+    is over (`GAME_OVER`).
     ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
     ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
     """
     ListLegalActions: _aio.UnaryUnaryMultiCallable[_game_service_pb2.ListLegalActionsRequest, _game_service_pb2.ListLegalActionsResponse]  # type: ignore[assignment]
-    """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty."""
+    """Lists every action that the rules allow the caller now. For anybody but the seat to move, and before and after the
+    match, the list is empty.
+    """
     SuggestAction: _aio.UnaryUnaryMultiCallable[_game_service_pb2.SuggestActionRequest, _game_service_pb2.SuggestActionResponse]  # type: ignore[assignment]
     """Gets a hint: what a bot would do next in the caller's place. It is based only on what the caller is shown, and
     changes nothing.
@@ -368,7 +378,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListGamesResponse, _abc.Awaitable[_game_service_pb2.ListGamesResponse]]:
-        """Lists the public tables that are waiting for players, newest first, without their views."""
+        """Lists the public tables that are waiting for players, newest first, without their views: all of them, or those of
+        one preset, one number of seats, or both.
+        """
 
     @_abc_1.abstractmethod
     def JoinGame(
@@ -378,8 +390,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_service_pb2.JoinGameResponse, _abc.Awaitable[_game_service_pb2.JoinGameResponse]]:
         """Takes a seat. The match starts by itself when the last seat is taken.
 
-        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`; a full one has started), or that seat
-        is not free (`SEAT_TAKEN`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
+        (`SEAT_TAKEN`).
         """
 
     @_abc_1.abstractmethod
@@ -409,7 +421,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
 
         A bot knows only what a player in its seat would know, and takes a random time to think. Bots stop when no player
         is left, or all are away.
-        FAILED_PRECONDITION: the table is not waiting for players (`GAME_NOT_OPEN`), or that seat is not free
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or that seat is not free
         (`SEAT_TAKEN`).
         """
 
@@ -462,7 +474,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_game_pb2.Game, _abc.Awaitable[_game_pb2.Game]]:
         """Starts the match with the players who are there, and removes the free seats. Any player at the table may.
 
-        FAILED_PRECONDITION: the match has begun (`GAME_NOT_OPEN`), or the rule set needs more players (`TOO_FEW_PLAYERS`).
+        FAILED_PRECONDITION: the match has begun, and may be over (`GAME_NOT_OPEN`), or the rule set needs more players
+        (`TOO_FEW_PLAYERS`).
         """
 
     @_abc_1.abstractmethod
@@ -474,7 +487,7 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         """Plays one or more actions of the caller's turn, in order, all or none.
 
         FAILED_PRECONDITION: the rules forbid it (the reason says why), the match has not begun (`GAME_NOT_STARTED`), or it
-        was abandoned (`GAME_OVER`).
+        is over (`GAME_OVER`).
         ABORTED (`VERSION_MISMATCH`): the table is not at `expected_version`; the metadata names the current version.
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for other actions.
         """
@@ -485,7 +498,9 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_service_pb2.ListLegalActionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_service_pb2.ListLegalActionsResponse, _abc.Awaitable[_game_service_pb2.ListLegalActionsResponse]]:
-        """Lists every action that the rules allow the caller now. For anybody but the seat to move the list is empty."""
+        """Lists every action that the rules allow the caller now. For anybody but the seat to move, and before and after the
+        match, the list is empty.
+        """
 
     @_abc_1.abstractmethod
     def SuggestAction(

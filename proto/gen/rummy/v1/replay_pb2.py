@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15rummy/v1/replay.proto\x12\x08rummy.v1\"\x85\x01\n\x06Replay\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\t\x12\r\n\x05rules\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\x0f\n\x07\x65ntropy\x18\x04 \x01(\t\x12\r\n\x05seeds\x18\x05 \x03(\t\x12\r\n\x05moves\x18\x06 \x03(\t\x12\x0e\n\x06scores\x18\x07 \x03(\x05\x12\x0e\n\x06\x64igest\x18\x08 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15rummy/v1/replay.proto\x12\x08rummy.v1\"\x85\x01\n\x06Replay\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\t\x12\r\n\x05rules\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\x0f\n\x07\x65ntropy\x18\x04 \x01(\t\x12\r\n\x05seeds\x18\x05 \x03(\t\x12\r\n\x05moves\x18\x06 \x03(\t\x12\x0e\n\x06scores\x18\x07 \x03(\x05\x12\x0e\n\x06\x64igest\x18\x08 \x01(\tBC\n\x08rummy.v1B\x0bReplayProtoP\x01Z\x17rummyd/rummy/v1;rummyv1\xa2\x02\x03RMY\xaa\x02\x08Rummy.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rummy.v1.replay_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010rummy.v1B\013ReplayProtoP\001Z\027rummyd/rummy/v1;rummyv1\242\002\003RMY\252\002\010Rummy.V1'
   _globals['_REPLAY']._serialized_start=36
   _globals['_REPLAY']._serialized_end=169
 # @@protoc_insertion_point(module_scope)

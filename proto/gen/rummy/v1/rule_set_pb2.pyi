@@ -3,8 +3,10 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
@@ -403,10 +405,11 @@ class RuleSet(_message.Message):
     TARGET_FIELD_NUMBER: _builtins.int
     DEALS_FIELD_NUMBER: _builtins.int
     SETTLEMENT_FIELD_NUMBER: _builtins.int
+    HOUSE_RULES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The resource name of a preset, `ruleSets/{rule_set}`. Set only in answers of RuleSetService."""
     display_name: _builtins.str
-    """A preset's name for people. Set only in answers of RuleSetService."""
+    """The preset's name for people, such as `Rummy 500`. Empty where the rule set has no preset."""
     preset: _builtins.str
     """The preset to start from: the last segment of its resource name, such as `basic`. Empty: every field must be given,
     except those of the pool where `scoring` is not SCORING_POOL.
@@ -497,6 +500,12 @@ class RuleSet(_message.Message):
     def seats(self) -> Global___RuleSet.Seats:
         """The numbers of players that these rules are for."""
 
+    @_builtins.property
+    def house_rules(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The fields whose values differ from the preset's, such as `jokers`, in the order of this message. Empty where none
+        does, and where the rule set has no preset.
+        """
+
     def __init__(
         self,
         *,
@@ -541,10 +550,11 @@ class RuleSet(_message.Message):
         target: _builtins.int | None = ...,
         deals: _builtins.int | None = ...,
         settlement: Global___RuleSet.Settlement.ValueType = ...,
+        house_rules: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_carry_over", b"_carry_over", "_court_points", b"_court_points", "_deals", b"_deals", "_discard_differs", b"_discard_differs", "_distinct_suits", b"_distinct_suits", "_finish_round", b"_finish_round", "_hand_size", b"_hand_size", "_idle_limit", b"_idle_limit", "_joker_points", b"_joker_points", "_jokers", b"_jokers", "_one_winner", b"_one_winner", "_opening_draw", b"_opening_draw", "_out_at_once", b"_out_at_once", "_packs", b"_packs", "_round_limit", b"_round_limit", "_run_min", b"_run_min", "_set_max", b"_set_max", "_set_min", b"_set_min", "_sets_count_once", b"_sets_count_once", "_stake", b"_stake", "_target", b"_target", "_top_free", b"_top_free", "_turn_over_limit", b"_turn_over_limit", "_up_card", b"_up_card", "_use_taken", b"_use_taken", "carry_over", b"carry_over", "court_points", b"court_points", "deals", b"deals", "discard_differs", b"discard_differs", "distinct_suits", b"distinct_suits", "finish_round", b"finish_round", "hand_size", b"hand_size", "idle_limit", b"idle_limit", "joker_points", b"joker_points", "jokers", b"jokers", "one_winner", b"one_winner", "opening_draw", b"opening_draw", "out_at_once", b"out_at_once", "packs", b"packs", "round_limit", b"round_limit", "run_min", b"run_min", "seats", b"seats", "set_max", b"set_max", "set_min", b"set_min", "sets_count_once", b"sets_count_once", "stake", b"stake", "target", b"target", "top_free", b"top_free", "turn_over_limit", b"turn_over_limit", "up_card", b"up_card", "use_taken", b"use_taken"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_carry_over", b"_carry_over", "_court_points", b"_court_points", "_deals", b"_deals", "_discard_differs", b"_discard_differs", "_distinct_suits", b"_distinct_suits", "_finish_round", b"_finish_round", "_hand_size", b"_hand_size", "_idle_limit", b"_idle_limit", "_joker_points", b"_joker_points", "_jokers", b"_jokers", "_one_winner", b"_one_winner", "_opening_draw", b"_opening_draw", "_out_at_once", b"_out_at_once", "_packs", b"_packs", "_round_limit", b"_round_limit", "_run_min", b"_run_min", "_set_max", b"_set_max", "_set_min", b"_set_min", "_sets_count_once", b"_sets_count_once", "_stake", b"_stake", "_target", b"_target", "_top_free", b"_top_free", "_turn_over_limit", b"_turn_over_limit", "_up_card", b"_up_card", "_use_taken", b"_use_taken", "ace", b"ace", "ace_points", b"ace_points", "carry_over", b"carry_over", "court_points", b"court_points", "deals", b"deals", "discard", b"discard", "discard_differs", b"discard_differs", "discard_draw", b"discard_draw", "display_name", b"display_name", "distinct_suits", b"distinct_suits", "finish_round", b"finish_round", "foul", b"foul", "go_out", b"go_out", "hand_size", b"hand_size", "idle_limit", b"idle_limit", "joker_points", b"joker_points", "joker_swap", b"joker_swap", "jokers", b"jokers", "lay_off", b"lay_off", "name", b"name", "one_winner", b"one_winner", "opening_draw", b"opening_draw", "opening_order", b"opening_order", "out_at_once", b"out_at_once", "packs", b"packs", "preset", b"preset", "round_limit", b"round_limit", "run_min", b"run_min", "scoring", b"scoring", "seats", b"seats", "set_max", b"set_max", "set_min", b"set_min", "sets_count_once", b"sets_count_once", "settlement", b"settlement", "stake", b"stake", "stock_empty", b"stock_empty", "target", b"target", "top_free", b"top_free", "turn_over_limit", b"turn_over_limit", "up_card", b"up_card", "use_taken", b"use_taken"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_carry_over", b"_carry_over", "_court_points", b"_court_points", "_deals", b"_deals", "_discard_differs", b"_discard_differs", "_distinct_suits", b"_distinct_suits", "_finish_round", b"_finish_round", "_hand_size", b"_hand_size", "_idle_limit", b"_idle_limit", "_joker_points", b"_joker_points", "_jokers", b"_jokers", "_one_winner", b"_one_winner", "_opening_draw", b"_opening_draw", "_out_at_once", b"_out_at_once", "_packs", b"_packs", "_round_limit", b"_round_limit", "_run_min", b"_run_min", "_set_max", b"_set_max", "_set_min", b"_set_min", "_sets_count_once", b"_sets_count_once", "_stake", b"_stake", "_target", b"_target", "_top_free", b"_top_free", "_turn_over_limit", b"_turn_over_limit", "_up_card", b"_up_card", "_use_taken", b"_use_taken", "ace", b"ace", "ace_points", b"ace_points", "carry_over", b"carry_over", "court_points", b"court_points", "deals", b"deals", "discard", b"discard", "discard_differs", b"discard_differs", "discard_draw", b"discard_draw", "display_name", b"display_name", "distinct_suits", b"distinct_suits", "finish_round", b"finish_round", "foul", b"foul", "go_out", b"go_out", "hand_size", b"hand_size", "house_rules", b"house_rules", "idle_limit", b"idle_limit", "joker_points", b"joker_points", "joker_swap", b"joker_swap", "jokers", b"jokers", "lay_off", b"lay_off", "name", b"name", "one_winner", b"one_winner", "opening_draw", b"opening_draw", "opening_order", b"opening_order", "out_at_once", b"out_at_once", "packs", b"packs", "preset", b"preset", "round_limit", b"round_limit", "run_min", b"run_min", "scoring", b"scoring", "seats", b"seats", "set_max", b"set_max", "set_min", b"set_min", "sets_count_once", b"sets_count_once", "settlement", b"settlement", "stake", b"stake", "stock_empty", b"stock_empty", "target", b"target", "top_free", b"top_free", "turn_over_limit", b"turn_over_limit", "up_card", b"up_card", "use_taken", b"use_taken"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__carry_over: _TypeAlias = _typing.Literal["carry_over"]  # noqa: Y015
     _WhichOneofArgType__carry_over: _TypeAlias = _typing.Literal["_carry_over", b"_carry_over"]  # noqa: Y015

@@ -105,8 +105,8 @@ class View(_message.Message):
     HAND_FIELD_NUMBER: _builtins.int
     MELDS_FIELD_NUMBER: _builtins.int
     PILE_FIELD_NUMBER: _builtins.int
-    PILE_COUNT_FIELD_NUMBER: _builtins.int
-    STOCK_COUNT_FIELD_NUMBER: _builtins.int
+    PILE_SIZE_FIELD_NUMBER: _builtins.int
+    STOCK_SIZE_FIELD_NUMBER: _builtins.int
     TURN_OVERS_FIELD_NUMBER: _builtins.int
     POOL_FIELD_NUMBER: _builtins.int
     KNOCKED_FIELD_NUMBER: _builtins.int
@@ -133,9 +133,9 @@ class View(_message.Message):
     """The round of the deal, from 1."""
     dealer: _builtins.int
     """The seat that dealt."""
-    pile_count: _builtins.int
+    pile_size: _builtins.int
     """How many cards the discard pile has."""
-    stock_count: _builtins.int
+    stock_size: _builtins.int
     """How many cards the stock has."""
     turn_overs: _builtins.int
     """How often the pile became the new stock in this deal."""
@@ -203,8 +203,8 @@ class View(_message.Message):
         hand: _abc.Iterable[_builtins.str] | None = ...,
         melds: _abc.Iterable[_card_pb2.Meld] | None = ...,
         pile: _abc.Iterable[_builtins.str] | None = ...,
-        pile_count: _builtins.int = ...,
-        stock_count: _builtins.int = ...,
+        pile_size: _builtins.int = ...,
+        stock_size: _builtins.int = ...,
         turn_overs: _builtins.int = ...,
         pool: _builtins.int = ...,
         knocked: _builtins.bool = ...,
@@ -220,7 +220,7 @@ class View(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_turn", b"_turn", "deadline", b"deadline", "last_deal", b"last_deal", "options", b"options", "result", b"result", "seat", b"seat", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_turn", b"_turn", "commitment", b"commitment", "deadline", b"deadline", "deal", b"deal", "dealer", b"dealer", "entropy", b"entropy", "hand", b"hand", "knocked", b"knocked", "last_deal", b"last_deal", "melds", b"melds", "next_commitment", b"next_commitment", "options", b"options", "owed_card", b"owed_card", "owed_jokers", b"owed_jokers", "phase", b"phase", "pile", b"pile", "pile_count", b"pile_count", "pool", b"pool", "result", b"result", "round", b"round", "seat", b"seat", "seats", b"seats", "stock_count", b"stock_count", "turn", b"turn", "turn_overs", b"turn_overs", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_turn", b"_turn", "commitment", b"commitment", "deadline", b"deadline", "deal", b"deal", "dealer", b"dealer", "entropy", b"entropy", "hand", b"hand", "knocked", b"knocked", "last_deal", b"last_deal", "melds", b"melds", "next_commitment", b"next_commitment", "options", b"options", "owed_card", b"owed_card", "owed_jokers", b"owed_jokers", "phase", b"phase", "pile", b"pile", "pile_size", b"pile_size", "pool", b"pool", "result", b"result", "round", b"round", "seat", b"seat", "seats", b"seats", "stock_size", b"stock_size", "turn", b"turn", "turn_overs", b"turn_overs", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
@@ -299,12 +299,14 @@ class Options(_message.Message):
     LAY_OFF_FIELD_NUMBER: _builtins.int
     SWAP_JOKER_FIELD_NUMBER: _builtins.int
     DISCARD_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_TURN_FIELD_NUMBER: _builtins.int
     LAY_OFF_SEVERAL_FIELD_NUMBER: _builtins.int
     draw: _builtins.bool
     """Whether a draw from the stock is accepted."""
     lay_down: _builtins.bool
     """Whether any meld can be laid down."""
+    pass_turn: _builtins.bool
+    """Whether a pass is accepted."""
     lay_off_several: _builtins.bool
     """Whether two or more cards may be laid off on one meld at once. Where a card taken from the pile must be used, this
     may be the only way to use it: it may fit together with another card and not alone.
@@ -334,11 +336,12 @@ class Options(_message.Message):
         lay_off: _abc.Iterable[Global___Options.LayOffPlace] | None = ...,
         swap_joker: _abc.Iterable[Global___Options.SwapPlace] | None = ...,
         discard: _abc.Iterable[_builtins.str] | None = ...,
+        pass_turn: _builtins.bool = ...,
         lay_off_several: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "lay_off_several", b"lay_off_several", "pass", b"pass", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["discard", b"discard", "draw", b"draw", "lay_down", b"lay_down", "lay_off", b"lay_off", "lay_off_several", b"lay_off_several", "pass_turn", b"pass_turn", "swap_joker", b"swap_joker", "take", b"take"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

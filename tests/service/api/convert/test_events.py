@@ -38,7 +38,7 @@ def test_every_field_of_a_message_is_filled(event: Event | TableEvent) -> None:
     """No field of the API's event is left without a value that the sample has."""
     message = event_to(event)
     inner = getattr(message, str(message.WhichOneof("event")))
-    empty = {"StockRenewed": {"shuffled"}, "DealResult": {"void"}}.get(inner.DESCRIPTOR.name, set())
+    empty = {"StockRenewed": {"shuffled"}, "DealResult": {"voided"}}.get(inner.DESCRIPTOR.name, set())
     assert {field.name for field in inner.DESCRIPTOR.fields} - {field.name for field, _ in inner.ListFields()} == empty
 
 

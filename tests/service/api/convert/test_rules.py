@@ -11,6 +11,7 @@ from engine.faults import _RANGES, SEATS, faults
 from engine.presets import PRESETS
 from engine.rules import RuleSet
 from service.api.convert.rules import rule_set_to, rules_from
+from service.games.fit import settled
 from tests.strategies import rules_of, tables
 
 TYPES = {field.name: field.type for field in fields(RuleSet)}
@@ -19,7 +20,7 @@ OF_A_POOL = {"stake", "carry_over", "one_winner"}
 
 def test_the_api_has_every_field_of_a_rule_set() -> None:
     """A rule set of the API is its names and the engine's fields under their own, but for the custom of its preset."""
-    told = {field.name for field in pb.RuleSet.DESCRIPTOR.fields} - {"name", "display_name", "preset"}
+    told = {field.name for field in pb.RuleSet.DESCRIPTOR.fields} - {"name", "display_name", "preset", "house_rules"}
     assert told == set(TYPES) - {"by_players"}
 
 
@@ -68,7 +69,23 @@ def test_a_preset_alone_is_that_preset(preset: str) -> None:
     """Who names a preset and nothing else plays just that, and its answer says so and may be sent back."""
     rules = rules_from(pb.RuleSet(preset=preset))
     assert rules == PRESETS[preset]
+    for players in (None, 2, 4):
+        message = rule_set_to(rules if players is None else settled(rules, players), preset, players=players)
+        assert (message.preset, bool(message.display_name), list(message.house_rules)) == (preset, True, [])
     assert rules_from(rule_set_to(rules, preset)) == rules
+
+
+def test_house_rules_are_what_differs_from_the_preset() -> None:
+    """A rule set names the fields that are not the preset's, nor what that has for the number of players."""
+    rules = rules_of("rummy500", jokers=2, ace="low", seats=[2, 4], packs=1, deals=0)
+    named = rule_set_to(settled(rules, 3), "rummy500", players=3)
+    assert (named.display_name, list(named.house_rules)) == ("Rummy 500", ["seats", "jokers", "ace"])
+    more = rule_set_to(settled(rules, 2), "rummy500", players=2)
+    assert list(more.house_rules) == ["seats", "jokers", "ace"]
+    assert list(rule_set_to(rules_of("rummy500", hand_size=9), "rummy500", players=3).house_rules) == ["hand_size"]
+    for unknown in ("", "of another release"):
+        message = rule_set_to(rules, unknown, players=3)
+        assert (message.display_name, list(message.house_rules)) == ("", [])
 
 
 def test_what_differs_from_a_preset_overrides_it() -> None:
@@ -102,9 +119,9 @@ def whole(preset: str, packs: int | None = 1, hand_size: int | None = 7) -> pb.R
 def test_a_rule_set_may_say_everything_itself(preset: str) -> None:
     """Without a preset all fields are given, and it is the same game as with one, whoever's custom that followed."""
     rules = rules_from(whole(preset, packs=2, hand_size=13))
-    settled = rules_of(preset, packs=2, hand_size=13)
+    expected = rules_of(preset, packs=2, hand_size=13)
     assert [getattr(rules, name) for name in TYPES if name != "by_players"] == [
-        getattr(settled, name) for name in TYPES if name != "by_players"
+        getattr(expected, name) for name in TYPES if name != "by_players"
     ]
     assert faults(rules, 2) == []
 

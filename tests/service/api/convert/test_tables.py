@@ -141,10 +141,10 @@ def test_a_view_is_told_whole() -> None:
         assert list(message.hand) == (texts(state.hands[viewer]) if viewer is not None else [])
         assert [list(meld.cards) for meld in message.melds] == [texts(meld.cards) for meld in state.melds]
         assert [list(meld.owners) for meld in message.melds] == [list(meld.owners) for meld in state.melds]
-        assert [(meld.meld, meld.founder) for meld in message.melds] == [
+        assert [(meld.number, meld.founder) for meld in message.melds] == [
             (index, meld.founder) for index, meld in enumerate(state.melds)
         ]
-        assert (list(message.pile), message.pile_count, message.stock_count) == (
+        assert (list(message.pile), message.pile_size, message.stock_size) == (
             texts(told.pile),
             len(state.pile),
             len(state.stock),
@@ -196,7 +196,7 @@ def test_the_options_are_told_whole() -> None:
             assert state.match is not None
             continue
         told = message.options
-        assert (told.draw, list(told.take), told.lay_down, getattr(told, "pass")) == (
+        assert (told.draw, list(told.take), told.lay_down, told.pass_turn) == (
             options.may_draw,
             list(options.takes),
             options.may_lay_down,
@@ -249,7 +249,7 @@ def test_no_field_of_a_view_is_forgotten() -> None:
     elsewhere = {"rules": "Game.rule_set", "match": "View.result", "owed": "View.owed_card", "seed": "View.last_deal"}
     assert {field.name for field in fields(View)} - told - set(elsewhere) == {"idle"}, "which the history tells"
     summary = {
-        "may_draw": "draw", "may_pass": "pass", "takes": "take", "may_lay_down": "lay_down", "lay_offs": "lay_off",
+        "may_draw": "draw", "may_pass": "pass_turn", "takes": "take", "may_lay_down": "lay_down", "lay_offs": "lay_off",
         "swaps": "swap_joker", "discards": "discard", "may_lay_off_several": "lay_off_several",
     }  # fmt: skip
     assert {field.name for field in fields(Summary)} == set(summary)

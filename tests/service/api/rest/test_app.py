@@ -86,17 +86,27 @@ def test_the_docs_load_only_the_document_of_this_server() -> None:
     assert "validatorUrl: null" in script
 
 
-async def test_a_page_of_an_allowed_origin_may_call(client: httpx.AsyncClient) -> None:
-    """The browser's question is answered with the headers that a frontend needs, and without credentials."""
+@pytest.mark.parametrize(
+    "asked_for",
+    [
+        "authorization,content-type,last-event-id,x-api-key,x-request-id",
+        "authorization,cache-control,last-event-id",
+        "authorization,baggage,content-type,traceparent,tracestate",
+    ],
+)
+async def test_a_page_of_an_allowed_origin_may_call(client: httpx.AsyncClient, asked_for: str) -> None:
+    """The browser's question is answered with the headers that pages and their libraries send, without credentials."""
     asked = {
         "Origin": "https://table.example",
         "Access-Control-Request-Method": "GET",
-        "Access-Control-Request-Headers": "authorization, last-event-id, content-type, x-request-id",
+        "Access-Control-Request-Headers": asked_for,
     }
     answer = await client.options("/v1/games/a:observe", headers=asked)
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == "https://table.example"
     assert "GET" in answer.headers["access-control-allow-methods"]
+    allowed = answer.headers["access-control-allow-headers"].lower().split(", ")
+    assert set(asked_for.split(",")) <= set(allowed)
     assert "access-control-allow-credentials" not in answer.headers
     called = await client.get("/v1/games/a", headers={"Origin": "https://table.example"})
     assert called.headers["access-control-allow-origin"] == "https://table.example"

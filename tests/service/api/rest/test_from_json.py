@@ -107,12 +107,12 @@ def test_a_bad_card_is_named_by_its_place_in_the_list() -> None:
 
 def test_two_fields_of_a_oneof_exclude_each_other() -> None:
     """An action is one thing: a second one is a fault of its own."""
-    assert read(Action(), '{"draw": {}, "pass": {}}') == [("pass", "ONEOF_CONFLICT")]
+    assert read(Action(), '{"draw": {}, "passTurn": {}}') == [("passTurn", "ONEOF_CONFLICT")]
     faults = Faults()
     merge(Action(), parse(b'{"layDown": {}, "swap_joker": {}}'), faults)
     with pytest.raises(ApiError, match="swapJoker: swapJoker and layDown exclude each other"):
         faults.refuse()
-    assert read(Action(), '{"draw": null, "pass": {}}') == []
+    assert read(Action(), '{"draw": null, "passTurn": {}}') == []
 
 
 def test_an_empty_body_is_an_empty_request() -> None:

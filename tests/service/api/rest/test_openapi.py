@@ -214,7 +214,7 @@ def test_the_query_is_what_path_and_body_leave() -> None:
     def query(name: str) -> list[str]:
         return [parameter["name"] for parameter in OPERATIONS[name][2]["parameters"] if parameter.get("in") == "query"]
 
-    assert query("ListGames") == ["pageSize", "pageToken"]
+    assert query("ListGames") == ["pageSize", "pageToken", "preset", "seatCount"]
     assert query("CreateGame") == ["requestId"]
     assert query("Observe") == ["after", "epoch", "mark"]
     assert query("ListEvents") == ["after", "epoch", "pageSize", "wait", "mark"]

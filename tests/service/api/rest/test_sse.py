@@ -91,11 +91,11 @@ async def test_a_stream_that_fails_at_once_is_a_plain_error(client: httpx.AsyncC
     assert answer.json()["error"]["details"][0]["reason"] == "GAME_NOT_FOUND"
 
 
-async def test_a_stream_that_fails_later_ends_with_an_error_event(client: httpx.AsyncClient, backend: Backend) -> None:
-    """After the first message an error is the last event, with the same body."""
+async def test_a_stream_that_fails_later_ends_with_a_failure(client: httpx.AsyncClient, backend: Backend) -> None:
+    """After the first message an error is the last event, with the same body, and a name that no browser makes up."""
     backend.answers["Observe"] = [SNAPSHOT, ApiError("SERVER_DRAINING", "the server stops")]
     found = events((await client.get("/v1/games/a:observe")).text)
-    assert [event["event"] for event in found] == ["snapshot", "error"]
+    assert [event["event"] for event in found] == ["snapshot", "failure"]
     assert json.loads(found[1]["data"])["error"]["code"] == 503
 
 
@@ -188,7 +188,7 @@ async def test_a_stream_that_has_nothing_to_tell_yet_is_open_all_the_same() -> N
     assert (await stream.next())["status"] == 200
     assert (await stream.next())["body"] == b"retry: 1000\n\n"
     await stream.more.put(ApiError("FELL_BEHIND", "too slow"))
-    assert b"event: error" in (await stream.next())["body"]
+    assert b"event: failure" in (await stream.next())["body"]
     assert await stream.next() == {"type": "http.response.body", "body": b""}
     await asyncio.wait_for(task, 60)
 
