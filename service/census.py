@@ -8,6 +8,7 @@ from typing import Final, Never
 
 from service.games.desk import Desk
 from service.observability import metrics
+from service.observability.background import survived
 from service.store.errors import StoreUnavailable
 
 __all__ = ["keep_counting"]
@@ -19,7 +20,8 @@ PAUSE_S: Final = 15.0
 async def keep_counting(desk: Desk) -> Never:
     """Counts again and again, until it is cancelled."""
     while True:
-        await count(desk)
+        with survived("census"):
+            await count(desk)
         await asyncio.sleep(PAUSE_S)
 
 

@@ -79,8 +79,12 @@ class Keeper:
             metrics.worker_restarts.inc()
             _log.error("worker_ended", worker=self.number, pid=process.pid, status=status)
             await asyncio.sleep(max(0.0, begun + _STEADY_S - time.monotonic()) if status else 0.0)
-            if await self.start():
-                _log.info("worker_replaced", worker=self.number, pid=self.pid)
+            try:
+                if await self.start():
+                    _log.info("worker_replaced", worker=self.number, pid=self.pid)
+            except Exception:  # noqa: BLE001  no process or descriptor to be had: it is tried again
+                _log.exception("worker_not_started", worker=self.number)
+                await asyncio.sleep(_STEADY_S)
 
     async def stop(self) -> None:
         """Has the worker drain, and waits for its end; when it outlasts its grace it is killed."""

@@ -7,6 +7,7 @@ from typing import Final, Never, Protocol
 import structlog
 
 from service.observability import metrics
+from service.observability.background import survived
 from service.store.keys import SHARDS
 
 __all__ = ["Readiness"]
@@ -43,7 +44,8 @@ class Readiness:
     async def keep(self) -> Never:
         """Finds out again and again, until it is cancelled."""
         while True:
-            await self.refresh()
+            with survived("pulse"):
+                await self.refresh()
             await asyncio.sleep(PULSE_S)
 
     async def refresh(self) -> None:

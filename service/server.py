@@ -188,9 +188,10 @@ def _background(stack: AsyncExitStack, name: str, work: Coroutine[None, None, Ne
 
 
 async def _end(task: asyncio.Task[Never]) -> None:
-    """Cancels the task, and waits until it has ended."""
-    task.cancel()
-    await asyncio.wait([task])
+    """Cancels the task, and waits until it has ended. In Python 3.11 what it awaits may swallow the telling."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_POLL_S)
 
 
 def _tls(settings: Settings) -> Tls | None:

@@ -3,6 +3,7 @@
     door.admit(method, request, caller)          before the request is checked: the API key, the rate of the caller
     with door.inside(method, request, caller):   while it is answered: what is counted by table, and what stays open
     door.tables_of(caller)                       asked before a table is put up
+    door.acted(name)                             an act was accepted at a table
     door.issued(token)                           a token that the server has just given is known to be right
 
 A caller is a seat, by its token, where the method is a seat's; else the holder of an API key; else an address. A token
@@ -135,11 +136,15 @@ class Door:
                 if error.reason is GameReason.CODE_NOT_FOUND:
                     self._failures.take(("code", caller.address))
                 raise
-        # An act counts when it is accepted: nobody uses up what a table has but those who play there.
-        if acting:
-            self._acts.take(request.name)
         if caller.token is not None and name in SEATED:
             self.issued(caller.token)
+
+    def acted(self, name: str) -> None:
+        """Counts an act at this table, by its name. It was accepted, and is new.
+
+        Who is refused, or repeats what was done, uses up nothing of what those who play there have.
+        """
+        self._acts.take(name)
 
     def issued(self, token: str) -> None:
         """A seat's token is right, as the server has just given it, or has held it to its table's."""

@@ -184,6 +184,8 @@ class GameHandlers:
             acted = await act(
                 self._desk, game, caller.token, actions, request_id=request.request_id, expected_version=expected
             )
+            if not acted.repeated:
+                self._door.acted(request.name)
         return pb.ActResponse(
             version=acted.version, events=[event_to(event) for event in acted.events], view=view_to(acted.seen)
         )

@@ -10,6 +10,7 @@ it is answered is a sign of life, too: time in which no look of any server was c
 
 import asyncio
 import random
+from contextlib import suppress
 from typing import Final, Never
 
 import structlog
@@ -18,6 +19,7 @@ from service.games.desk import Desk
 from service.games.errors import GameError
 from service.games.tick import tick
 from service.observability import metrics
+from service.observability.background import survived
 from service.store.due import SILENCE_MS, Look
 from service.store.errors import NewerTable, StoreUnavailable
 from service.store.keys import SHARDS
@@ -66,10 +68,9 @@ class Clock:
             self._busy.discard(shard)
 
     async def _look_at(self, shard: int) -> bool:
-        try:
+        games: tuple[str, ...] = ()
+        with survived("clock"), suppress(StoreUnavailable):  # counted by the store, and told by the readiness
             games = await self._claimed(shard)
-        except StoreUnavailable:
-            return False  # counted by the store, and told by the readiness
         for game in games:
             await self._do(game)
         return len(games) >= _MOST

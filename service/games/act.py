@@ -1,7 +1,7 @@
 """Playing: the actions of a turn, and what they would lead to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.actions import Action
 from engine.errors import Reason, Refused
@@ -32,6 +32,8 @@ class Acted:
     version: int
     events: tuple[TableEvent | Event, ...]
     seen: SeenTable
+    repeated: bool = field(default=False, compare=False)
+    """Whether it was made by an earlier call with the same request id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,9 @@ async def act(
         moves = [write_move(seat, action) for action in actions[: played.accepted]]
         return Decision(seat, go_on(desk, table, played.state, [*returned, *played.events], moves))
 
+    payload = (actions,) if expected_version is None else (actions, expected_version)  # records of before had no other
     try:
-        changed = await change(desk, game, seat_request(token, request_id, "act", actions), decide)
+        changed = await change(desk, game, seat_request(token, request_id, "act", *payload), decide)
     except (GameError, Refused) as error:
         _count(desk.last_seen.get(game), error.reason)
         raise
@@ -83,7 +86,7 @@ async def act(
     seat = seat_of(changed.table, token)
     note(version=changed.version)
     events = see_events(changed.batch.events, seat) if changed.batch else ()
-    return Acted(changed.version, events, see(desk, changed.table, seat))
+    return Acted(changed.version, events, see(desk, changed.table, seat), changed.repeated)
 
 
 async def dry_run(

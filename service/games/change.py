@@ -67,8 +67,9 @@ async def change(desk: Desk, game: str, request: Request | None, decide: Callabl
     """Changes the game as `decide` says.
 
     `decide` gets a table and gives the next one, or raises GameError, Refused, BadRequest or NothingToDo; it may be
-    called several times. The version, the time and the turn's clock of the next table are filled in here. Raises what
-    `decide` raises, GAME_NOT_FOUND, REQUEST_ID_REUSED, and CONTENTION when others came between at every try.
+    called several times. The version, the time and the turn's clock of the next table are filled in here. That there
+    was nothing to do is kept with the request, as a change is; a refusal is not. Raises what `decide` raises,
+    GAME_NOT_FOUND, REQUEST_ID_REUSED, and CONTENTION when others came between at every try.
     """
     table, fresh = desk.last_seen.get(game), False
     tries = 0
@@ -83,13 +84,16 @@ async def change(desk: Desk, game: str, request: Request | None, decide: Callabl
         try:
             with span("decide"):
                 decision = decide(table)
-        except (GameError, Refused, BadRequest, NothingToDo):
-            if fresh:
-                desk.last_seen.put(table)
+        except (GameError, Refused, BadRequest, NothingToDo) as refusal:
+            if not fresh:
+                table = None  # it was judged on the one last seen, which may be out of date
+                continue
+            desk.last_seen.put(table)
+            if not isinstance(refusal, NothingToDo):
                 raise
-            table = None  # it was judged on the one last seen, which may be out of date
-            continue
-        outcome = await _commit(desk, table, decision, request)
+            outcome = await _remember(desk, table, request)
+        else:
+            outcome = await _commit(desk, table, decision, request)
         if isinstance(outcome, Changed):
             return outcome
         table, fresh = outcome, True
@@ -115,6 +119,23 @@ async def _commit(desk: Desk, table: Table, decision: Decision, request: Request
         case Committed(stored):
             desk.last_seen.put(stored)
             return Changed(stored.version, stored, batch)
+        case Answered() as answered:
+            return await _replayed(desk, answered, await load(desk, table.game))
+        case Conflict(newer):
+            return newer
+        case Gone():
+            raise _gone(desk, table.game)
+
+
+async def _remember(desk: Desk, table: Table, request: Request | None) -> Changed | Table:
+    """Keeps that the request found nothing to do at this table, and raises NothingToDo: it does nothing however late it
+    comes again. Gives the newer table instead if there is one, or what the first call with its id did.
+    """
+    if request is None:
+        raise NothingToDo
+    match await desk.store.remember(table, request):
+        case Committed():
+            raise NothingToDo
         case Answered() as answered:
             return await _replayed(desk, answered, await load(desk, table.game))
         case Conflict(newer):

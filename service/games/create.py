@@ -19,6 +19,10 @@ async def create(desk: Desk, wanted: Wanted, *, request_id: str, permit: Permit 
     must_be_playable(wanted)
     game = new_id(desk, request_id)
     request = request_of("create", request_id, wanted)
+    if request is not None and (loaded := await desk.store.load(game, request)):  # a retry needs no permit
+        if loaded.answered is None or not loaded.answered.same_payload:
+            raise reused()
+        return loaded.table
     match await put_up(desk, game, wanted, request=request, permit=permit):
         case Table() as table:
             return table

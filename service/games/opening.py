@@ -12,7 +12,7 @@ from engine.rules import RuleSet
 from engine.shuffle import SEED_SIZE
 from service.games.codes import new_code
 from service.games.desk import Desk
-from service.games.fit import faults_at
+from service.games.fit import faults_at, settled
 from service.store.outcome import Answered, CodeTaken, Created, Exists, Request
 from service.store.table import Batch, Phase, Seat, Table, TurnLimit
 
@@ -76,8 +76,11 @@ async def put_up(
 
 
 def likeness_of(wanted: Wanted) -> str:
-    """What the table has in common with others that a player may take for it: rules, seats, limit, spectators."""
-    common = (wanted.rules, wanted.seat_count, wanted.limit, wanted.spectators)
+    """What the table has in common with others that a player may take for it: rules, seats, limit, spectators.
+
+    The rules as so many players play by them: what is left out is alike what the server fills in.
+    """
+    common = (settled(wanted.rules, wanted.seat_count), wanted.seat_count, wanted.limit, wanted.spectators)
     return hashlib.sha256(msgspec.msgpack.encode(common)).hexdigest()[:32]
 
 

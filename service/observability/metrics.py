@@ -7,6 +7,7 @@
     ticks, tick_failures, due_lag_seconds  what fell due                moved by `clock` and `games`
     tables, overdue_seconds              what there is, of all servers  moved by `census`
     commit_conflicts, store_call()       what the store did             moved by `store`
+    background_faults                    what went wrong beside calls   moved by `background`
     ready, shards_lost                   what the server is fit for     moved by `readiness`
     loop_lag_seconds, describe()         what the server is             moved by the composition root
 
@@ -41,6 +42,7 @@ from service.observability.traces import span
 __all__ = [
     "MetricsServer",
     "acts",
+    "background_faults",
     "bot_moves",
     "call_seconds",
     "calls",
@@ -129,6 +131,11 @@ _store_seconds: Final = Histogram(
 )
 _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store that raised an error.", ("operation",))
 
+background_faults: Final = Counter(
+    "rummyd_background_faults",
+    "Unforeseen faults in a server's background work, by that work. It goes on, and the log has each of them.",
+    ("work",),
+)
 ready: Final = Gauge(
     "rummyd_ready",
     "1 while the server takes new calls and its store takes commits, otherwise 0.",

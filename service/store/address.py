@@ -41,7 +41,7 @@ def open_link(url: str, limits: Limits) -> Link:
 
 class _PoolOptions(TypedDict):
     max_connections: int
-    timeout: float
+    timeout: None
     socket_connect_timeout: float
     socket_timeout: float
     retry: Retry
@@ -51,7 +51,7 @@ class _PoolOptions(TypedDict):
 def _pool_options(limits: Limits) -> _PoolOptions:
     return {
         "max_connections": limits.connections,
-        "timeout": limits.call_s,
+        "timeout": None,  # a call that waits for a free connection has its own end
         "socket_connect_timeout": limits.connect_s,
         "socket_timeout": limits.call_s,
         "retry": never(),

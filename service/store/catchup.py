@@ -5,8 +5,10 @@ There is one for each node, so that a node that is away holds up the topics of n
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
+from service.observability.background import survived
 from service.store.backoff import Backoff, cancelled
 from service.store.errors import StoreUnavailable
 from service.store.history import HistoryReader
@@ -64,13 +66,13 @@ class CatchUp:
                 check_at = loop.time() + self._check_s
                 for topic in self._topics:
                     self.add(topic)
-            try:
+            with survived("feed"), suppress(StoreUnavailable):
                 await self._read([*self._behind][:AT_ONCE])
                 backoff.reset()
-            except StoreUnavailable:
-                await backoff.pause()
-            if not self._behind:
-                self._wake.clear()
+                if not self._behind:
+                    self._wake.clear()
+                continue
+            await backoff.pause()
 
     async def _read(self, topics: list[Topic]) -> None:
         if not topics:

@@ -1,7 +1,7 @@
 """The way to a cluster, whose nodes come and go, and whose slots move from one to another."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from redis.asyncio import Connection, Redis, RedisCluster
@@ -11,7 +11,7 @@ from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import MovedError
 
 from service.store.errors import StoreUnavailable
-from service.store.link import FAULTS, Argument, Limits, Link, Reply, never, said
+from service.store.link import FAULTS, Argument, Limits, Link, never, said
 
 __all__ = ["ClusterLink"]
 
@@ -56,7 +56,7 @@ class ClusterLink(Link):
             self._learning.add_done_callback(_heard)
         try:
             await asyncio.shield(self._learning)
-        except FAULTS as error:
+        except Exception as error:
             raise StoreUnavailable(f"Redis: {said(error)}") from error
 
     async def close(self) -> None:
@@ -67,28 +67,17 @@ class ClusterLink(Link):
         for nodes in ("nodes_cache", "startup_nodes"):
             await self._cluster.nodes_manager.aclose(nodes)
 
-    async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Sends it. Whatever goes wrong that is no word of Redis's is a lost connection.
-
-        When a node fails redis-py closes connections, to any node, that other calls use or are about to use, and those
-        stumble over it in ways that nobody has written down. All that is sent may be sent again.
-        """
-        try:
-            return await send()
-        except (*FAULTS, StoreUnavailable):
-            raise
-        except Exception as error:
-            raise ConnectionLost(f"closed while it was in use ({type(error).__name__})") from error
-
     async def _find_anew(self) -> None:
         """A replica may have taken the place of the primary that was lost."""
         await self.refresh()
 
-    async def _waited(self, command: str, script: Argument, count: int, *words: Argument) -> Sequence[object]:
+    async def _waited(
+        self, wait_ms: int, command: str, script: Argument, count: int, *words: Argument
+    ) -> Sequence[object]:
         """As on one server; both commands go to the primary of the first key."""
         pipe = self._cluster.pipeline()
         pipe.execute_command(command, script, count, *words)
-        pipe.execute_command("WAIT", self.replicas, self._wait_ms, target_nodes=self._primary_of(str(words[0])))
+        pipe.execute_command("WAIT", self.replicas, wait_ms, target_nodes=self._primary_of(str(words[0])))
         answers = cast(list[object], await pipe.execute(raise_on_error=False, allow_redirections=False))
         if isinstance(answers[0], MovedError):
             raise ConnectionLost("the slot is served elsewhere now")  # it is looked for, and sent again

@@ -15,7 +15,8 @@
 --       19 the number of the table's phase, from 1          20 when the table expires, in ms
 --       21 and on: lines to add to the record
 --
--- Answers {'committed'} | {'answered', '<version>:<fingerprint>'} | {'conflict', table} | {'gone'} | {'code_taken'}.
+-- Answers {'committed'} | {'answered', '<version>:<fingerprint>'} | {'conflict', table} | {'unknown'} | {'gone'} |
+-- {'code_taken'}.
 -- Anything that may fail comes before the first write, or is the first write: a script is not rolled back.
 
 local stored = redis.call('HMGET', KEYS[1], 'version', 'commit', 'phase')
@@ -40,6 +41,11 @@ end
 -- or a game was lost and created anew.
 if version ~= ARGV[1] or (ARGV[16] ~= '' and stored[2] ~= ARGV[16]) then
   if version == '0' then return {'gone'} end
+  -- It may be the same call all the same, sent again after others have followed it: then it stands in the history. Where
+  -- that is not kept any more nobody can tell; a game that is to be created was there before.
+  local made = redis.call('XRANGE', KEYS[2], ARGV[2] .. '-0', ARGV[2] .. '-0')[1]
+  if made and made[2][2] == ARGV[4] then return again({'committed'}) end
+  if not made and ARGV[1] ~= '0' and tonumber(version) >= tonumber(ARGV[2]) then return {'unknown'} end
   return {'conflict', redis.call('HGET', KEYS[1], 'table')}
 end
 

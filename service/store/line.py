@@ -7,14 +7,16 @@ another, on which every channel is subscribed to again; what was missed in betwe
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, Protocol, cast
 
 import structlog
 from redis.asyncio.connection import AbstractConnection
 
+from service.observability.background import survived
 from service.store.backoff import Backoff, cancelled
 from service.store.errors import StoreUnavailable
-from service.store.link import FAULTS, Link
+from service.store.link import Link
 
 __all__ = ["Line", "Listener"]
 
@@ -71,19 +73,18 @@ class Line:
         while not cancelled():
             try:
                 await self._session(self._link.connection(self.node))
-            except (*FAULTS, StoreUnavailable, _Stale) as error:
+            except Exception as error:  # noqa: BLE001  redis-py and the event loop raise what nobody has written down
                 self._report(error)
             await self._backoff.pause()
-            try:
+            with survived("feed"), suppress(StoreUnavailable):
                 await self._link.refresh()
-            except StoreUnavailable:
-                continue
-            self._listener.lost(self)
+                self._listener.lost(self)
 
     def _report(self, error: Exception) -> None:
         """Logs the loss of a line once, not each attempt to have it back."""
         if self._up is not False:
-            _log.warning("feed_line_lost", node=self.node, channels=len(self.channels), error=str(error))
+            text = str(error) or type(error).__name__
+            _log.warning("feed_line_lost", node=self.node, channels=len(self.channels), error=text)
         self._up = False
 
     async def _session(self, connection: AbstractConnection) -> None:
@@ -101,7 +102,7 @@ class Line:
                 await self._read(connection)
             finally:
                 writer.cancel()
-                await asyncio.wait([writer])
+                await asyncio.gather(writer, return_exceptions=True)  # what it met has ended the reading, too
         finally:
             await connection.disconnect(nowait=True)
 

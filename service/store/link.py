@@ -3,6 +3,8 @@
 `address` opens one; whether it leads to one server or to a cluster (`cluster`), the rest of the store does not know.
 """
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar, cast
 
@@ -32,11 +34,13 @@ Argument = str | bytes | memoryview | int
 
 FAULTS: Final = (RedisError, RedisClusterException, OSError)
 """What redis-py raises where the server cannot be reached or refuses."""
+_AGAIN_S: Final = 0.05
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a link may take: seconds to connect and to answer a call, connections (on a cluster: per node).
+    """What a link may take: seconds to connect, seconds for a whole call, connections (on a cluster: per node).
 
+    A call has its seconds for all that it takes: a free connection, the connecting, the answer, and being sent again.
     `replicas`: so many must have a commit before it is answered; they are waited for during half of `call_s`.
     """
 
@@ -53,6 +57,7 @@ class Link:
 
     def __init__(self, limits: Limits) -> None:
         self.replicas = limits.replicas
+        self._call_s = limits.call_s
         self._wait_ms = int(limits.call_s * 500)
 
     async def call(self, operation: str, send: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -63,15 +68,20 @@ class Link:
         """
         with metrics.store_call(operation):
             try:
-                try:
-                    return await self._sent(send)
-                except MaxConnectionsError:
-                    raise  # nothing is lost: there are too many calls
-                except ConnectionLost:
-                    await self._find_anew()
-                    return await self._sent(send)
+                # Told twice: in Python 3.11 `wait_for`, in which redis-py sends, may swallow the first telling.
+                async with asyncio.timeout(self._call_s + _AGAIN_S), asyncio.timeout(self._call_s) as deadline:
+                    try:
+                        return await self._sent(send)
+                    except MaxConnectionsError:
+                        raise  # nothing is lost: there are too many calls
+                    except ConnectionLost:
+                        if deadline.expired():
+                            raise
+                        await self._find_anew()
+                        return await self._sent(send)
             except FAULTS as error:
-                raise StoreUnavailable(f"Redis: {said(error)}") from error
+                text = f"no answer in {self._call_s:g} s" if deadline.expired() else said(error)
+                raise StoreUnavailable(f"Redis: {text}") from error
 
     async def run(self, operation: str, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
         """What a script answers, once as many replicas as the limits ask for have what it wrote; see `call`.
@@ -83,9 +93,11 @@ class Link:
             return await self.call(operation, lambda: script(keys=keys, args=args))
 
         async def send() -> object:
-            reply, confirmed = await self._waited("EVALSHA", script.sha, len(keys), *keys, *args)
+            asked = time.monotonic()
+            reply, confirmed = await self._waited(self._wait_ms, "EVALSHA", script.sha, len(keys), *keys, *args)
             if isinstance(reply, NoScriptError):
-                reply, confirmed = await self._waited("EVAL", script.script, len(keys), *keys, *args)
+                left_ms = max(self._wait_ms - int((time.monotonic() - asked) * 1000), 1)  # 0 would be for ever
+                reply, confirmed = await self._waited(left_ms, "EVAL", script.script, len(keys), *keys, *args)
             for answer in (reply, confirmed):
                 if isinstance(answer, Exception):
                     raise answer
@@ -112,16 +124,28 @@ class Link:
         await self.client.aclose()
 
     async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        return await send()
+        """Sends it. Whatever goes wrong that is no word of Redis's is a lost connection.
+
+        Connections end while calls use them or are about to, and redis-py closes those of others when a node fails.
+        Both it and the event loop then raise what nobody has written down. All that is sent may be sent again.
+        """
+        try:
+            return await send()
+        except (*FAULTS, StoreUnavailable):
+            raise
+        except Exception as error:
+            raise ConnectionLost(f"closed while it was in use ({type(error).__name__})") from error
 
     async def _find_anew(self) -> None:
         """A connection was lost: whoever serves now is to be found before the call is made again."""
 
-    async def _waited(self, command: str, script: Argument, count: int, *words: Argument) -> Sequence[object]:
+    async def _waited(
+        self, wait_ms: int, command: str, script: Argument, count: int, *words: Argument
+    ) -> Sequence[object]:
         """The answers, or errors, to a script's command, and to WAIT, sent behind it on the same connection."""
         pipe = self.client.pipeline(transaction=False)
         pipe.execute_command(command, script, count, *words)
-        pipe.execute_command("WAIT", self.replicas, self._wait_ms)
+        pipe.execute_command("WAIT", self.replicas, wait_ms)
         return cast(list[object], await pipe.execute(raise_on_error=False))
 
 

@@ -15,7 +15,10 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """The request has made this version before; `same_payload`: it asked for the same then."""
+    """The request has made this version before; 0: it found nothing to do.
+
+    `same_payload`: it asked for the same then.
+    """
 
     version: int
     same_payload: bool
@@ -42,7 +45,7 @@ class Created(msgspec.Struct, frozen=True):
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """The game is stored, as `table`: what was to be written, with its mark."""
+    """The game is stored, as `table`: what was to be written, with its mark. Others may have followed by now."""
 
     table: Table
 

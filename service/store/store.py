@@ -45,6 +45,7 @@ from service.store.table import Batch, Phase, Table
 __all__ = ["Options", "Store"]
 
 COMMIT: Final = Path(__file__).with_name("commit.lua").read_text("utf-8")
+REMEMBER: Final = Path(__file__).with_name("remember.lua").read_text("utf-8")
 CONFIRM: Final = Path(__file__).with_name("confirm.lua").read_text("utf-8")
 _NEXT_MS: Final = 60_000
 
@@ -79,6 +80,7 @@ class Store:
         self._agreement = Agreement(link)
         self._probe = Probe(link, keys)
         self._commit = link.client.register_script(COMMIT)
+        self._remember = link.client.register_script(REMEMBER)
         self._confirm = link.client.register_script(CONFIRM)
 
     @classmethod
@@ -142,6 +144,17 @@ class Store:
         match await self._write(table, batch, request, record, due_ms):
             case CodeTaken():
                 raise AssertionError("a game that exists has its code already")
+            case outcome:
+                return outcome
+
+    async def remember(self, table: Table, request: Request) -> Committed | Answered | Conflict | Gone:
+        """Keep that the request has found nothing to do at this version, which is answered as 0; see `commit`."""
+        key = self._keys.of(table.game).game
+        arguments: list[str | bytes | int] = [table.version, table.mark, _field(request), request.fingerprint]
+        reply = cast(list[bytes], await self._link.run("remember", self._remember, [key], arguments))
+        match _outcome(reply, table, request):
+            case CodeTaken():
+                raise AssertionError("nothing is created")
             case outcome:
                 return outcome
 
@@ -314,6 +327,8 @@ def _outcome(
         case [b"conflict", current]:
             metrics.commit_conflicts.inc()
             return Conflict(decode_table(current))
+        case [b"unknown"]:
+            raise StoreUnavailable("Redis: the history is too short to tell whether it was made; it is not made now")
         case [b"gone"]:
             return Gone()
         case [b"code_taken"]:

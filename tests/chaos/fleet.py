@@ -74,7 +74,10 @@ class Fleet:
 
 @asynccontextmanager
 async def fleet(folder: Path, redis_url: str, *flags: str, size: int = 3) -> AsyncIterator[Fleet]:
-    """So many servers on that Redis, whose history keeps every version, and whose bots think a moment."""
+    """So many servers on that Redis, whose history keeps every version, and whose bots think a moment.
+
+    Whatever is broken around them, none may end by itself, nor log a fault of its own, as each `INTERNAL` is.
+    """
     async with AsyncExitStack() as stack:
         servers = []
         for number in range(size):
@@ -85,4 +88,6 @@ async def fleet(folder: Path, redis_url: str, *flags: str, size: int = 3) -> Asy
         await asyncio.gather(*(asyncio.to_thread(server.start) for server in servers))
         apis: list[Api] = [api for server in servers for api in (GrpcApi(server.grpc), RestApi(server.rest))]
         any_server = await stack.enter_async_context(AnyServer(apis, random.Random(1)))  # noqa: S311 - no secret
-        yield Fleet(servers, any_server)
+        ours = Fleet(servers, any_server)
+        yield ours
+        assert all(server.lives for server in ours.up), "a server has ended by itself"

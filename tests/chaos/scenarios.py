@@ -311,14 +311,14 @@ async def truth_of(store: Store, redis_url: str, game: str) -> Truth:
 
 
 def _requests(redis_url: str, game: str) -> dict[str, int]:
-    """The version that each request has made, by its key."""
+    """The version that each request has made, by its key; none of those that found nothing to do."""
     with servers.client(redis_url) as client:
         fields = cast(dict[bytes, bytes], client.hgetall(Keys(Options().namespace).of(game).game))
     prefix = b"request:"
     return {
-        name.removeprefix(prefix).decode(): int(value.partition(b":")[0])
+        name.removeprefix(prefix).decode(): version
         for name, value in fields.items()
-        if name.startswith(prefix)
+        if name.startswith(prefix) and (version := int(value.partition(b":")[0]))
     }
 
 

@@ -89,6 +89,11 @@ class Rummyd:
         """The id of its process."""
         return self._running().pid
 
+    @property
+    def lives(self) -> bool:
+        """Whether its process, which was started, has not ended by itself."""
+        return self._running().poll() is None
+
     def kill(self) -> None:
         """Ends it at once, as a crash of the machine would."""
         self.stop(signal.SIGKILL)

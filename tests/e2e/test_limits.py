@@ -71,7 +71,7 @@ async def test_calls_and_tables(start: Start, front: str) -> None:
 
 @fronts
 async def test_acts_at_a_table(start: Start, front: str) -> None:
-    """A table takes so many acts, whoever plays them; strangers use up none of them, and bots need none."""
+    """A table takes so many acts, whoever plays them; strangers and retries use up none of them, and bots need none."""
     server = start(
         "--limit-acts-per-second", "0.01", "--limit-burst-seconds", "200", "--bot-think-ms", "0", "--clock-seconds",
         "0.01",
@@ -82,7 +82,11 @@ async def test_acts_at_a_table(start: Start, front: str) -> None:
         for _ in range(5):
             with pytest.raises(Failure, match="TOKEN_REQUIRED"):
                 await stranger.act(match.name, [DRAW])
-        await match.play(2)
+        view = (await match.players[0].get(match.name)).view
+        request_id = new_id()
+        for _ in range(5):
+            await match.players[view.turn].act(match.name, [DRAW], request_id=request_id)
+        await match.play(1)
         view = (await match.players[0].get(match.name)).view
         await refused(match.players[view.turn].act(match.name, [DRAW]), "acts_per_second")
         await match.players[view.turn].leave(match.name)

@@ -34,6 +34,16 @@ class Silent:
         return asyncio.create_task(keeps._said(cast(Process, self)))
 
 
+class Ended(Silent):
+    """A process that has ended."""
+
+    def __post_init__(self) -> None:
+        self.stdout.feed_eof()
+
+    async def wait(self) -> int:
+        return 1
+
+
 async def test_a_worker_that_says_nothing_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has been silent for as long as it may is killed, and the log tells of it."""
     monkeypatch.setattr(keeper, "BEAT_S", 0.001)
@@ -63,3 +73,25 @@ async def test_the_end_of_a_worker_is_no_silence() -> None:
     worker.stdout.feed_eof()
     assert await worker.heard() == b""
     assert not worker.killed
+
+
+async def test_a_worker_that_cannot_be_started_is_started_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system has no process to give, the keeper lives, and tries it again."""
+    monkeypatch.setattr(keeper, "_STEADY_S", 0.0)
+    keeps = keeper.Keeper(0, Settings(worker_silence_seconds=SILENCE), Shared(Path("nowhere")))
+    tried: asyncio.Queue[None] = asyncio.Queue()
+
+    async def start() -> bool:
+        tried.put_nowait(None)
+        raise BlockingIOError("no process to be had")
+
+    monkeypatch.setattr(keeps, "start", start)
+    monkeypatch.setattr(keeps, "_process", Ended())
+    monkeypatch.setattr(keeps._shared, "ended", lambda _pid: None)
+    keeping = asyncio.create_task(keeps.keep())
+    async with asyncio.timeout(60):
+        for _ in range(3):
+            await tried.get()
+    assert not keeping.done()
+    keeping.cancel()
+    await asyncio.wait([keeping])

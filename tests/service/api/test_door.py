@@ -60,13 +60,17 @@ def new_door(keys: str = "", clock: Clock | None = None, **limits: float) -> Doo
     return Door(Limits(**limits), ApiKeys.parse(keys), now=clock or Clock())  # type: ignore[arg-type]
 
 
-def call(door: Door, request: Message, caller: Caller, outcome: Exception | None = None) -> None:
-    """A whole call, with what becomes of it."""
+def call(
+    door: Door, request: Message, caller: Caller, outcome: Exception | None = None, *, repeated: bool = False
+) -> None:
+    """A whole call, with what becomes of it; `repeated`: by an act that was made before."""
     method = METHODS[type(request).__name__.removesuffix("Request")]
     door.admit(method, request, caller)
     with door.inside(method, request, caller):
         if outcome:
             raise outcome
+        if isinstance(request, pb.ActRequest) and not (request.validate_only or repeated):
+            door.acted(request.name)
 
 
 def put_up(door: Door, caller: Caller) -> Callable[[], None]:
@@ -173,13 +177,14 @@ def test_a_caller_creates_so_many_tables() -> None:
 
 
 def test_a_table_takes_so_many_acts() -> None:
-    """Accepted acts are counted by table, whoever plays them; refused ones and dry runs are not."""
+    """Accepted acts are counted by table, whoever plays them; refused and repeated ones and dry runs are not."""
     clock = Clock()
     door = new_door(clock=clock, acts_per_second=1, burst_s=2)
     for _ in range(10):
         with pytest.raises(ApiError, match="GAME_OVER"):
             call(door, ACT, STRANGER, ApiError("GAME_OVER", "no"))
         call(door, pb.ActRequest(name="games/a", validate_only=True), ANN)
+        call(door, ACT, ANN, repeated=True)
     call(door, ACT, ANN)
     call(door, ACT, BOB)
     with limited("acts_per_second", 1):

@@ -139,6 +139,19 @@ async def test_a_request_id_is_for_the_same_actions(desk: Desk) -> None:
     assert await match.table() == before
 
 
+async def test_a_request_id_is_for_one_expected_version(desk: Desk) -> None:
+    """The same actions, chosen for another version, are another request; that it is a repeated one the answer tells."""
+    match, request_id = await playing(desk), new_request_id()
+    seat, _ = await match.turn()
+    version = (await match.table()).version
+    first = await match.act(seat, Draw(), request_id=request_id, expected=version)
+    assert not first.repeated
+    assert (await match.act(seat, Draw(), request_id=request_id, expected=version)).repeated
+    for other in (None, version + 1):
+        with refused(GameReason.REQUEST_ID_REUSED):
+            await match.act(seat, Draw(), request_id=request_id, expected=other)
+
+
 async def test_a_refused_request_may_be_tried_again(desk: Desk) -> None:
     """A refusal is not kept: when it is the seat's turn the same request is played."""
     match, request_id = await playing(desk), new_request_id()

@@ -49,12 +49,13 @@ async def test_a_retry_gives_the_same_table(desk: Desk, other: Desk) -> None:
 
 
 async def test_what_makes_no_table_needs_no_permit(desk: Desk) -> None:
-    """A permit is asked for before a table is made, and given back where the call was a retry; a fault needs none."""
+    """A permit is asked for before a table is made, and not where the call is a retry; a fault needs none."""
     permits = Permits(1)
     request_id, wanted = new_request_id(), wanted_of()
     first = await create(desk, wanted, request_id=request_id, permit=permits)
-    permits.left = 1
+    assert permits.left == 0
     assert (await create(desk, wanted, request_id=request_id, permit=permits)).game == first.game
+    permits.left = 1
     with pytest.raises(BadRules):
         await create(desk, wanted_of(set_max=2), request_id="", permit=permits)
     assert permits.left == 1

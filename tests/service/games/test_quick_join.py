@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+from msgspec.structs import replace
 
 from engine.errors import BadRules
 from service.games.desk import Desk
 from service.games.errors import GameReason
+from service.games.fit import settled
 from service.games.opening import Permit
 from service.games.quick_join import quick_join
 from service.games.read import list_open
@@ -48,6 +50,17 @@ async def quick(
 async def open_games(desk: Desk) -> list[str]:
     """The open tables that are listed, newest first."""
     return [table.game for table in (await list_open(desk, size=100, cursor="")).tables]
+
+
+@pytest.mark.parametrize("preset", ["basic", "rummy500"])
+async def test_the_rules_that_a_table_shows_lead_to_it(desk: Desk, other: Desk, preset: str) -> None:
+    """Who asks for the rules of a table's own answer, with the packs and the hand size filled in, is led there."""
+    first = await quick(desk, 4, preset=preset)
+    asked = wanted_of(4, preset)
+    shown = replace(asked, rules=settled(asked.rules, 4))
+    assert shown.rules != asked.rules
+    second = await quick_join(other, shown, display_name="Ben", request_id="")
+    assert second.table.game == first.table.game
 
 
 async def test_the_first_makes_a_table_and_the_next_join_it(desk: Desk, other: Desk) -> None:

@@ -19,7 +19,18 @@ from service.games.seen import SeatState
 from service.games.tick import tick
 from service.store.keys import SHARDS, shard_of
 from service.store.table import Phase, SeatAway, SeatReturned, TableEvent, TurnExtended, TurnLimit, TurnTimedOut
-from tests.service.games.tables import BusyStore, Clock, Match, joined, opened, playing, refused, stored
+from tests.service.games.tables import (
+    BusyStore,
+    Clock,
+    Match,
+    joined,
+    new_request_id,
+    opened,
+    playing,
+    put_down,
+    refused,
+    stored,
+)
 
 LIMIT = TurnLimit(turn_ms=10_000, bank_ms=5_000, misses=2)
 
@@ -137,6 +148,20 @@ async def test_a_wrong_token_moves_no_deadline(desk: Desk, clock: Clock) -> None
     with refused(GameReason.TOKEN_INVALID):
         await resume(desk, match.game, "wrong", request_id="")
     assert await match.table() == before
+
+
+async def test_a_return_that_came_too_early_does_nothing_later(desk: Desk, other: Desk, clock: Clock) -> None:
+    """Who was there when he said that he is back is not brought back by the same call, sent again once he is away."""
+    match, request_id = await playing(desk, limit=LIMIT), new_request_id()
+    token, version = match.tokens[0], (await match.table()).version
+    await resume(desk, match.game, token, request_id=request_id)
+    table = await match.table()
+    assert table.version == version
+    gone = await put_down(desk, table, seats=(replace(table.seats[0], away=True), *table.seats[1:]))
+    seen = await resume(other, match.game, token, request_id=request_id)
+    assert (seen.version, (await match.table()).seats[0].away) == (gone.version, True)
+    await resume(other, match.game, token, request_id=new_request_id())
+    assert not (await match.table()).seats[0].away
 
 
 async def test_who_misses_too_often_is_away(desk: Desk, clock: Clock) -> None:

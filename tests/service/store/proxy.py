@@ -21,6 +21,12 @@ class Proxy:
         self._target = target.removeprefix("unix://")
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.StreamWriter] = set()
+
+    def break_all(self) -> None:
+        """Breaks every connection, without a word to either end."""
+        for end in self._ends:
+            end.transport.abort()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_unix_server(self._serve, self.url.removeprefix("unix://"))
@@ -43,13 +49,15 @@ class Proxy:
         task.add_done_callback(self._serving.discard)
         up_reader, up_writer = await asyncio.open_unix_connection(self._target)
         asked = asyncio.Event()
+        self._ends.add(writer)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._requests(reader, up_writer, asked))
                 group.create_task(self._answers(up_reader, writer, asked))
-        except* ConnectionError:
+        except* (ConnectionError, RuntimeError):  # uvloop raises the latter where an end is closed
             pass
         finally:
+            self._ends.discard(writer)
             for end in (writer, up_writer):
                 end.close()
                 with contextlib.suppress(ConnectionError):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from redis.asyncio.connection import AbstractConnection
 
 from service.store.address import open_link
 from service.store.line import Line
@@ -113,6 +114,21 @@ async def test_a_subscription_that_was_ended_is_no_loss(line: Line, node: Node) 
     node.tell("sunsubscribe", "a")
     await node.hears("SSUBSCRIBE a", "SSUBSCRIBE b")
     assert node.sessions == 2
+
+
+async def test_whatever_ends_a_session_another_begins(line: Line, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody has foreseen, raised under the line by the event loop or redis-py, ends no more than a session."""
+    connection, faults = line._link.connection, iter([RuntimeError("unable to perform operation"), KeyError("fileno")])
+
+    def failing(name: str) -> AbstractConnection:
+        for fault in faults:
+            raise fault
+        return connection(name)
+
+    monkeypatch.setattr(line._link, "connection", failing)
+    node.hang_up()
+    await node.hears("SSUBSCRIBE a")
+    assert (node.sessions, next(faults, None)) == (2, None)
 
 
 async def test_what_happens_between_sessions_does_not_hide_a_loss(line: Line, node: Node, listener: Silent) -> None:

@@ -16,6 +16,7 @@ from service.store.keys import PHASES
 from service.store.link import Limits
 from service.store.outcome import Answered, Committed, Conflict, Created, Request
 from service.store.store import Options, Store
+from service.store.table import Table
 from tests.service.store.proxy import Proxy
 from tests.service.store.tables import advanced, batch_of, committed, created, following, new_table
 
@@ -87,6 +88,7 @@ async def test_nothing_is_written_where_memory_is_full(own_store: Store, embedde
         (InvalidResponse("Protocol Error: b's3cret'"), "InvalidResponse"),
         (ResponseError("x" * 201 + "s3cret"), "x" * 200),
         (TimeoutError(), "TimeoutError"),
+        (RuntimeError("unable to perform operation on <UnixTransport>: s3cret"), "closed while it was in use"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -146,6 +148,52 @@ async def test_a_commit_whose_answer_is_lost_is_made_once(
     assert outcome == Answered(2, True) if request_ else isinstance(outcome, Committed)
 
 
+async def _lost_and_followed(
+    far: Store, near: Store, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, after: int
+) -> Table:
+    """Begins a game whose next commit loses its answer, and is followed by so many before it is sent again."""
+    first = await created(near)
+
+    async def meanwhile() -> None:
+        loaded = await near.load(first.game)
+        assert loaded is not None
+        await advanced(near, loaded.table, after)
+
+    await far.exists(first.game)  # it is connected
+    monkeypatch.setattr(far._link, "_find_anew", meanwhile)
+    proxy.cuts = 1
+    return first
+
+
+async def test_a_commit_that_others_have_followed_is_known_when_it_is_sent_again(
+    far_store: Store, own_store: Store, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where others commit before a commit whose answer was lost is sent again, it is made once, and no conflict."""
+    first = await _lost_and_followed(far_store, own_store, proxy, monkeypatch, 3)
+    second = following(first, display_name="mine")
+    assert (await committed(far_store, second)).display_name == "mine"
+    history = await own_store.history(first.game, 0, 10)
+    assert history is not None
+    assert history.last_version == 5
+
+
+async def test_a_commit_that_is_kept_no_more_is_no_conflict(
+    far_store: Store, own_store: Store, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, embedded_redis: EmbeddedRedis
+) -> None:
+    """Where the history does not reach back to a commit that is sent again, nobody can tell: the store is away."""
+    first = await _lost_and_followed(far_store, own_store, proxy, monkeypatch, 1)
+    meanwhile = far_store._link._find_anew
+
+    async def trimmed() -> None:
+        await meanwhile()
+        async with Redis.from_url(embedded_redis.url) as redis:
+            await redis.xtrim(far_store._keys.of(first.game).history, maxlen=1, approximate=False)
+
+    monkeypatch.setattr(far_store._link, "_find_anew", trimmed)
+    with pytest.raises(StoreUnavailable, match="too short to tell"):
+        await far_store.commit(following(first), batch_of(following(first)))
+
+
 async def test_a_commit_that_lost_is_no_success_when_it_is_sent_again(far_store: Store, proxy: Proxy) -> None:
     """Where the answer that was lost was a conflict, sending it again is one, too."""
     first = await created(far_store)
@@ -174,6 +222,20 @@ async def test_a_silent_server_is_given_up_in_time(far_store: Store, proxy: Prox
     assert asyncio.get_running_loop().time() - started < 1.0
     proxy.silent = False
     assert await far_store.load(table.game) is not None
+
+
+async def test_calls_of_a_crowd_that_meets_a_silent_server_end_in_time(proxy: Proxy) -> None:
+    """However many calls wait for a connection, each is given up after the time that a whole call may take."""
+    store = await Store.connect(proxy.url, Options(link=Limits(connect_s=1.0, call_s=1.0, connections=4)))
+    proxy.silent = True
+    started = asyncio.get_running_loop().time()
+    outcomes = await asyncio.gather(*(store.exists("any") for _ in range(40)), return_exceptions=True)
+    assert asyncio.get_running_loop().time() - started < 3.0
+    assert {str(outcome) for outcome in outcomes} == {"Redis: no answer in 1 s"}
+    assert all(isinstance(outcome, StoreUnavailable) for outcome in outcomes)
+    proxy.silent = False
+    assert not await store.exists("any")
+    await store.close()
 
 
 async def test_calls_beyond_the_connections_wait_their_turn(proxy: Proxy) -> None:

@@ -181,7 +181,7 @@ class Game(_message.Message):
 
     @_typing.final
     class TurnLimit(_message.Message):
-        """How long a player may take. Outages of the service do not count."""
+        """How long a player may take. Outages of the service of more than two seconds do not count."""
 
         DESCRIPTOR: _descriptor.Descriptor
 
@@ -279,7 +279,7 @@ class Game(_message.Message):
 
     @_builtins.property
     def expire_time(self) -> _timestamp_pb2.Timestamp:
-        """When it is deleted, unless it changes before then."""
+        """When it is deleted, unless it changes before then. The end of the match may bring it nearer."""
 
     @_builtins.property
     def view(self) -> _view_pb2.View:

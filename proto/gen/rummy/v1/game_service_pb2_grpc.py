@@ -40,7 +40,8 @@ class GameServiceStub:
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
     exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
-    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
     metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
@@ -154,7 +155,8 @@ class GameServiceServicer:
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
     exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
-    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
     metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
@@ -459,7 +461,8 @@ class GameService:
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
     exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
-    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names.
+    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
+    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
     metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
