@@ -276,10 +276,11 @@ def test_a_pile_of_two_renews_the_stock_amid_a_draw() -> None:
 
 
 @pytest.mark.clause("B8")
-def test_a_seat_that_can_do_nothing_voids_the_deal_at_once() -> None:
+@pytest.mark.parametrize("pile", ["4C", ""])
+def test_a_seat_that_can_do_nothing_voids_the_deal_at_once(pile: str) -> None:
     """Where the next seat can neither draw nor take the deal is void as soon as its turn begins."""
     rules = rules_of(discard_draw="none", discard_differs=False, discard="optional", deals=2)
-    state = position(rules, ["7C 2C", "9C"], stock="", pile="4C")
+    state = position(rules, ["7C 2C", "9C"], stock="", pile=pile)
     then, events = step(state, 0, Pass())
     assert then.phase is Phase.DEAL_OVER
     assert then.result is not None
