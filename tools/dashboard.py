@@ -219,6 +219,12 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
                 ),
             },
         ),
+        Panel(
+            "Background faults",
+            "ops",
+            "Unforeseen faults in the servers' background work, which goes on; `background_fault` in the log has each.",
+            {"{{work}}": _rate("rummyd_background_faults_total", "work")},
+        ),
     ),
     "Processes": (
         Panel("CPU", "percentunit", "1: one core.", {"{{instance}}": _rate("process_cpu_seconds_total", "instance")}),
