@@ -13,7 +13,8 @@
 --       17 whether the table has a code ('1' or '0')
 --       18 the free seats, by which it stands among those that are alike, or ''
 --       19 the number of the table's phase, from 1          20 when the table expires, in ms
---       21 and on: lines to add to the record
+--       21 whether the call is sent again, its answer having been lost ('1' or '0')
+--       22 and on: lines to add to the record
 --
 -- Answers {'committed'} | {'answered', '<version>:<fingerprint>'} | {'conflict', table} | {'unknown'} | {'gone'} |
 -- {'code_taken'}.
@@ -41,11 +42,13 @@ end
 -- or a game was lost and created anew.
 if version ~= ARGV[1] or (ARGV[16] ~= '' and stored[2] ~= ARGV[16]) then
   if version == '0' then return {'gone'} end
-  -- It may be the same call all the same, sent again after others have followed it: then it stands in the history. Where
-  -- that is not kept any more nobody can tell; a game that is to be created was there before.
-  local made = redis.call('XRANGE', KEYS[2], ARGV[2] .. '-0', ARGV[2] .. '-0')[1]
-  if made and made[2][2] == ARGV[4] then return again({'committed'}) end
-  if not made and ARGV[1] ~= '0' and tonumber(version) >= tonumber(ARGV[2]) then return {'unknown'} end
+  -- What is sent again may have been made, and others have followed it: then it stands in the history. Where that is not
+  -- kept any more nobody can tell; a game that is to be created was there before.
+  if ARGV[21] == '1' then
+    local made = redis.call('XRANGE', KEYS[2], ARGV[2] .. '-0', ARGV[2] .. '-0')[1]
+    if made and made[2][2] == ARGV[4] then return again({'committed'}) end
+    if not made and ARGV[1] ~= '0' and tonumber(version) >= tonumber(ARGV[2]) then return {'unknown'} end
+  end
   return {'conflict', redis.call('HGET', KEYS[1], 'table')}
 end
 
@@ -68,7 +71,7 @@ end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[10], ARGV[2] .. '-0', 'batch', ARGV[4])
 redis.call('HSET', KEYS[1], 'version', ARGV[2], 'table', ARGV[3], 'commit', ARGV[5], 'phase', ARGV[19])
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], ARGV[2] .. ':' .. ARGV[7]) end
-for line = 21, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
+for line = 22, #ARGV do redis.call('RPUSH', KEYS[5], ARGV[line]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[9])
 redis.call('PEXPIRE', KEYS[2], ARGV[9])
 redis.call('PEXPIRE', KEYS[5], ARGV[9])

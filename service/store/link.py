@@ -83,30 +83,46 @@ class Link:
                 text = f"no answer in {self._call_s:g} s" if deadline.expired() else said(error)
                 raise StoreUnavailable(f"Redis: {text}") from error
 
-    async def run(self, operation: str, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
+    async def run(
+        self,
+        operation: str,
+        script: AsyncScript,
+        keys: Sequence[str],
+        args: Sequence[Argument],
+        sent_again: int | None = None,
+    ) -> object:
         """What a script answers, once as many replicas as the limits ask for have what it wrote; see `call`.
 
+        The argument at `sent_again` is 1 instead where the call is sent again, its answer having been lost.
         Raises StoreUnavailable where too few have it in time, whatever the script has answered. It has run then, and
         what it wrote stays, unless its server fails before a replica has it. The same round trip asks the replicas.
         """
-        if not self.replicas:
-            return await self.call(operation, lambda: script(keys=keys, args=args))
+        words = [*args]
 
         async def send() -> object:
-            asked = time.monotonic()
-            reply, confirmed = await self._waited(self._wait_ms, "EVALSHA", script.sha, len(keys), *keys, *args)
-            if isinstance(reply, NoScriptError):
-                left_ms = max(self._wait_ms - int((time.monotonic() - asked) * 1000), 1)  # 0 would be for ever
-                reply, confirmed = await self._waited(left_ms, "EVAL", script.script, len(keys), *keys, *args)
-            for answer in (reply, confirmed):
-                if isinstance(answer, Exception):
-                    raise answer
-            if cast(int, confirmed) < self.replicas:
-                text = f"{confirmed} of {self.replicas} replicas have confirmed in {self._wait_ms} ms"
-                raise StoreUnavailable(f"Redis: {text}; what was asked for may be done, and may be lost")
-            return reply
+            now = tuple(words)
+            if sent_again is not None:
+                words[sent_again] = 1
+            return await self._run(script, keys, now)
 
         return await self.call(operation, send)
+
+    async def _run(self, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
+        """Sends a script once, and again only where the server does not know it yet."""
+        if not self.replicas:
+            return await script(keys=keys, args=args)
+        asked = time.monotonic()
+        reply, confirmed = await self._waited(self._wait_ms, "EVALSHA", script.sha, len(keys), *keys, *args)
+        if isinstance(reply, NoScriptError):
+            left_ms = max(self._wait_ms - int((time.monotonic() - asked) * 1000), 1)  # 0 would be for ever
+            reply, confirmed = await self._waited(left_ms, "EVAL", script.script, len(keys), *keys, *args)
+        for answer in (reply, confirmed):
+            if isinstance(answer, Exception):
+                raise answer
+        if cast(int, confirmed) < self.replicas:
+            text = f"{confirmed} of {self.replicas} replicas have confirmed in {self._wait_ms} ms"
+            raise StoreUnavailable(f"Redis: {text}; what was asked for may be done, and may be lost")
+        return reply
 
     def node_of(self, channel: str) -> str:
         """The name of the node that serves a channel; raises StoreUnavailable where none does at the moment."""

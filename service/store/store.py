@@ -290,10 +290,12 @@ class Store:
             sum(not seat.taken for seat in table.seats) if table.phase is Phase.OPEN and table.likeness else "",
             PHASES.index(table.phase) + 1,
             table.updated_ms + self.lifetime_ms(table.phase),
+            0,  # not sent again
             *record,
         ]
         names = [keys.game, keys.history, keys.open, keys.due, keys.record, keys.code, keys.alike, *keys.tables]
-        reply = cast(list[bytes], await self._link.run("commit", self._commit, names, arguments))
+        sent_again = len(arguments) - len(record) - 1
+        reply = cast(list[bytes], await self._link.run("commit", self._commit, names, arguments, sent_again))
         return _outcome(reply, table, request)
 
 

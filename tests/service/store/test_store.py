@@ -92,6 +92,16 @@ async def test_a_commit_on_an_old_version_gives_the_newest(store: Store) -> None
     assert (await store.history(first.game, 0, 10)).last_version == 3  # type: ignore[union-attr]
 
 
+async def test_a_commit_far_behind_the_history_that_is_kept_gives_the_newest(store: Store, store_url: str) -> None:
+    """A process that saw a table long ago is given the newest, however little of its history is kept."""
+    first = await created(store)
+    newest = await advanced(store, first, 3)
+    with servers.client(store_url) as client:
+        client.xtrim(Keys("rummyd").of(first.game).history, maxlen=1, approximate=False)
+    late = following(first)
+    assert await store.commit(late, batch_of(late)) == Conflict(newest)
+
+
 async def test_a_commit_on_a_version_that_was_lost_gives_the_one_that_is_stored(store: Store, store_url: str) -> None:
     """Where another version has taken the number of the one that a commit was decided on, it changes nothing."""
     first = await created(store)
