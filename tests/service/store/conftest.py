@@ -12,6 +12,7 @@ from service.store.store import Options, Store
 Connect = Callable[..., Awaitable[Store]]
 PATIENT = Limits(connect_s=60.0, call_s=60.0)
 """A machine that is busy with something else makes no call fail."""
+PATIENT_OPTIONS = Options(link=PATIENT, feed=FeedLimits(subscribe_s=60.0))
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ async def connect(store_url: str) -> AsyncIterator[Connect]:
     stores: list[Store] = []
 
     async def another(options: Options | None = None) -> Store:
-        stores.append(await Store.connect(store_url, options or Options(link=PATIENT)))
+        stores.append(await Store.connect(store_url, options or PATIENT_OPTIONS))
         return stores[-1]
 
     yield another
