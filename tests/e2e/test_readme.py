@@ -77,13 +77,14 @@ def test_curl(rummyd: Rummyd, tmp_path: Path) -> None:
 
 def test_capacity() -> None:
     """What the README claims of players and watchers is true of the figures in the docs."""
-    claims = "A thousand active players take less than one core", "half of all acts reach their watchers within 5 ms"
+    late_claim = "over gRPC half of all acts reach their watchers within 5 ms"
+    claims = "A thousand active players take less than one core", late_claim
     assert [claim for claim in claims if claim not in " ".join(README.split())] == []
     figures = (ROOT / "docs" / "operations.md").read_text().split("| 1,000 active players |")[1].split("\n\n")[0]
     (busy,) = re.findall(r"^\| server \| ([\d.]+) % of a core \| ([\d.]+) % of a core \|$", figures, re.MULTILINE)
     assert [share for share in map(float, busy) if share >= 100] == []
-    (late,) = re.findall(r"^\| act to observer: .* \| ([\d.]+) ms, .* \| ([\d.]+) ms, .*\|$", figures, re.MULTILINE)
-    assert [median for median in map(float, late) if median > 5] == []
+    (late,) = re.findall(r"^\| act to observer: .*? \| ([\d.]+) ms, ", figures, re.MULTILINE)
+    assert float(late) <= 5
 
 
 def test_error(rummyd: Rummyd) -> None:
