@@ -20,8 +20,8 @@ GAMES: dict[str, dict[str, object]] = {
     "basic": {"deals": 2, "jokers": 2, "stockEmpty": "STOCK_EMPTY_SHUFFLE"},
     "rummy500": {"deals": 2},
     "pool500": {"deals": 2, "roundLimit": 6},
-    "pool300": {"deals": 1},
-    "pool500-cutthroat": {"deals": 1},
+    "pool300": {"deals": 2},
+    "pool500-cutthroat": {"deals": 2},
 }
 STRIDE = 12
 
