@@ -28,5 +28,5 @@ class Agreement:
 
     async def reached(self, key: str) -> str | None:
         """What is agreed on; None: nothing."""
-        found = cast(bytes | None, await self._link.call("agreed", lambda: self._link.client.get(key)))
+        found = cast(bytes | None, await self._link.call("agreed", [key], lambda: self._link.client.get(key)))
         return None if found is None else found.decode()

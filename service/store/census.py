@@ -37,4 +37,8 @@ class Census:
 
     async def _shard(self, shard: int, now_ms: int) -> list[int]:
         keys = [self._keys.due(shard).due, *self._keys.tables(shard)]
-        return cast(list[int], await self._link.call("census", lambda: self._script(keys=keys, args=[now_ms])))
+
+        async def send() -> list[int]:
+            return cast(list[int], await self._link.evaluate(self._script, keys, [now_ms]))
+
+        return await self._link.call("census", keys, send)

@@ -1,8 +1,11 @@
 """The way to a cluster, whose nodes come and go, and whose slots move from one to another."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any, Final, cast
 
 from redis.asyncio import Connection, Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
@@ -11,9 +14,12 @@ from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import MovedError
 
 from service.store.errors import StoreUnavailable
-from service.store.link import FAULTS, Argument, Limits, Link, never, said
+from service.store.link import FAULTS, Argument, Limits, Link, Reply, never, said
 
 __all__ = ["ClusterLink"]
+
+_SPARE: Final = 2
+"""So many times the connections that calls have in turn may be open to a node: some calls are sent on by another."""
 
 
 class ClusterLink(Link):
@@ -23,7 +29,7 @@ class ClusterLink(Link):
         super().__init__(limits)
         self._cluster = RedisCluster.from_url(
             url,
-            max_connections=limits.connections,
+            max_connections=_SPARE * limits.connections,
             socket_connect_timeout=limits.connect_s,
             socket_timeout=limits.call_s,
             retry=never(),
@@ -31,6 +37,8 @@ class ClusterLink(Link):
             # Else, after some slots have moved, it closes all its connections, those of calls under way included.
             reinitialize_steps=0,
         )
+        # Where all connections to a node are in use, redis-py raises an error. So calls take turns.
+        self._turns = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, limits.connections))
         self._learning: asyncio.Task[None] | None = None
         # It has the same commands and pipelines; what else it lacks is not used.
         self.client = cast(Redis, self._cluster)
@@ -66,6 +74,13 @@ class ClusterLink(Link):
         await super().close()
         for nodes in ("nodes_cache", "startup_nodes"):
             await self._cluster.nodes_manager.aclose(nodes)
+
+    async def _sent(self, keys: Iterable[str], send: Callable[[], Awaitable[Reply]]) -> Reply:
+        """As on one server; a node that is busy holds up nothing that needs no key of it."""
+        async with AsyncExitStack() as turns:
+            for node in sorted({self.node_of(key) for key in keys}):
+                await turns.enter_async_context(self._turns[node])
+            return await super()._sent(keys, send)
 
     async def _find_anew(self) -> None:
         """A replica may have taken the place of the primary that was lost."""

@@ -61,7 +61,7 @@ class Due:
     async def drop(self, game: str) -> None:
         """Forgets that anything is due in a game that does not exist any more."""
         key = self._keys.of(game).due
-        await self._link.call("drop", lambda: self._link.client.zrem(key, game))
+        await self._link.call("drop", [key], lambda: self._link.client.zrem(key, game))
 
 
 def _span(text: bytes) -> tuple[int, int]:

@@ -61,7 +61,7 @@ class HistoryReader:
             pipe.xrange(keys.history, min=f"({after}", count=limit)
             return cast(list[object], await pipe.execute())
 
-        version, entries = cast(tuple[bytes | None, list[Entry]], await self._link.call("history", send))
+        version, entries = cast(tuple[bytes | None, list[Entry]], await self._link.call("history", [keys.game], send))
         if version is None:
             return None
         batches = tuple(decode_batch(data) for data in _encoded(entries))
@@ -71,8 +71,11 @@ class HistoryReader:
     async def batch(self, game: str, version: int) -> Batch | None:
         """The batch that led to this version; None where it is not kept, or not yet made."""
         key = self._keys.of(game).history
-        entries = await self._link.call("batch", lambda: self._link.client.xrange(key, f"{version}-0", f"{version}-0"))
-        found = _encoded(cast(list[Entry], entries))
+
+        async def send() -> list[Entry]:
+            return cast(list[Entry], await self._link.client.xrange(key, f"{version}-0", f"{version}-0"))
+
+        found = _encoded(await self._link.call("batch", [key], send))
         return decode_batch(found[0]) if found else None
 
     async def fresh(self, cursors: Sequence[Cursor]) -> list[Fresh | None]:
@@ -88,7 +91,8 @@ class HistoryReader:
                     pipe.xrange(keys.history, min=f"({cursor.after}", count=PAGE)
             return cast(list[object], await pipe.execute())
 
-        replies = iter(await self._link.call("catch_up", send))
+        games = [self._keys.of(cursor.game).game for cursor in cursors]
+        replies = iter(await self._link.call("catch_up", games, send))
         found: list[Fresh | None] = []
         for cursor in cursors:
             version, mark = cast(list[bytes | None], next(replies))

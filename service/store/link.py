@@ -5,7 +5,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -60,8 +60,11 @@ class Link:
         self._call_s = limits.call_s
         self._wait_ms = int(limits.call_s * 500)
 
-    async def call(self, operation: str, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """What the server answers to what `send` sends; `operation` names it in the metrics. Raises StoreUnavailable.
+    async def call(self, operation: str, keys: Iterable[str], send: Callable[[], Awaitable[Reply]]) -> Reply:
+        """What the server answers to what `send` sends. Raises StoreUnavailable.
+
+        `operation` names it in the metrics; `keys` are those that it is about, by which its nodes are known. It waits
+        for a free connection where all are in use.
 
         It is sent once more where the connection is lost, since a server that was restarted is found out only so: what
         is sent must do the same when it is done twice. A server that is silent is not asked again.
@@ -71,14 +74,14 @@ class Link:
                 # Told twice: in Python 3.11 `wait_for`, in which redis-py sends, may swallow the first telling.
                 async with asyncio.timeout(self._call_s + _AGAIN_S), asyncio.timeout(self._call_s) as deadline:
                     try:
-                        return await self._sent(send)
+                        return await self._sent(keys, send)
                     except MaxConnectionsError:
                         raise  # nothing is lost: there are too many calls
                     except ConnectionLost:
                         if deadline.expired():
                             raise
                         await self._find_anew()
-                        return await self._sent(send)
+                        return await self._sent(keys, send)
             except FAULTS as error:
                 text = f"no answer in {self._call_s:g} s" if deadline.expired() else said(error)
                 raise StoreUnavailable(f"Redis: {text}") from error
@@ -105,12 +108,22 @@ class Link:
                 words[sent_again] = 1
             return await self._run(script, keys, now)
 
-        return await self.call(operation, send)
+        return await self.call(operation, keys, send)
+
+    async def evaluate(self, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
+        """What a script answers; for `call`. Only the server that it is for learns it, and only where it has to.
+
+        redis-py's own way has every node of a cluster learn it, over and over again where many calls find it unknown.
+        """
+        try:
+            return await self.client.evalsha(script.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return await self.client.eval(cast(str, script.script), len(keys), *keys, *args)
 
     async def _run(self, script: AsyncScript, keys: Sequence[str], args: Sequence[Argument]) -> object:
         """Sends a script once, and again only where the server does not know it yet."""
         if not self.replicas:
-            return await script(keys=keys, args=args)
+            return await self.evaluate(script, keys, args)
         asked = time.monotonic()
         reply, confirmed = await self._waited(self._wait_ms, "EVALSHA", script.sha, len(keys), *keys, *args)
         if isinstance(reply, NoScriptError):
@@ -139,11 +152,12 @@ class Link:
         """Closes all connections of the client."""
         await self.client.aclose()
 
-    async def _sent(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Sends it. Whatever goes wrong that is no word of Redis's is a lost connection.
+    async def _sent(self, keys: Iterable[str], send: Callable[[], Awaitable[Reply]]) -> Reply:  # noqa: ARG002
+        """Sends it, once there is a free connection to the node of each key.
 
-        Connections end while calls use them or are about to, and redis-py closes those of others when a node fails.
-        Both it and the event loop then raise what nobody has written down. All that is sent may be sent again.
+        Whatever goes wrong that is no word of Redis's is a lost connection. Connections end while calls use them or are
+        about to, and redis-py closes those of others when a node fails. Both it and the event loop then raise what
+        nobody has written down. All that is sent may be sent again.
         """
         try:
             return await send()

@@ -81,7 +81,7 @@ class Listing:
             return cast(list[list[tuple[bytes, float]]], await pipe.execute())
 
         while True:
-            firsts = await self._link.call("fullest", send)
+            firsts = await self._link.call("fullest", keys, send)
             found = [
                 (free, member.decode(), key) for key, first in zip(keys, firsts, strict=True) for member, free in first
             ]
@@ -96,18 +96,20 @@ class Listing:
     async def exists(self, game: str) -> bool:
         """Whether there is such a game."""
         key = self._keys.of(game).game
-        return await self._link.call("exists", lambda: self._link.client.exists(key)) > 0
+        return await self._link.call("exists", [key], lambda: self._link.client.exists(key)) > 0
 
     async def _members(self, limit: int, cursor: str) -> list[str]:
         """The first members below the cursor, across all shards, from the greatest down."""
 
+        keys = self._keys.open_shards()
+
         async def send() -> list[list[bytes]]:
             pipe = self._link.client.pipeline(transaction=False)
-            for key in self._keys.open_shards():
+            for key in keys:
                 pipe.zrevrangebylex(key, f"({cursor}" if cursor else "+", "-", start=0, num=limit)
             return cast(list[list[bytes]], await pipe.execute())
 
-        merged = heapq.merge(*await self._link.call("list", send), reverse=True)
+        merged = heapq.merge(*await self._link.call("list", keys, send), reverse=True)
         return [member.decode() for member, _ in zip(merged, range(limit), strict=False)]
 
     async def _tables(self, members: list[str]) -> list[Table]:
@@ -116,13 +118,15 @@ class Listing:
             return []
         games = [member.partition(":")[2] for member in members]
 
+        keys = [self._keys.of(game).game for game in games]
+
         async def send() -> list[bytes | None]:
             pipe = self._link.client.pipeline(transaction=False)
-            for game in games:
-                pipe.hget(self._keys.of(game).game, "table")
+            for key in keys:
+                pipe.hget(key, "table")
             return cast(list[bytes | None], await pipe.execute())
 
-        found = await self._link.call("list", send)
+        found = await self._link.call("list", keys, send)
         dead = [
             (self._keys.of(game).open, member)
             for game, member, data in zip(games, members, found, strict=True)
@@ -142,7 +146,7 @@ class Listing:
                 pipe.zrem(index, member)
             return cast(list[int], await pipe.execute())
 
-        await self._link.call("drop", send)
+        await self._link.call("drop", [index for index, _ in entries], send)
 
 
 def _passes(table: Table, preset: str, seat_count: int) -> bool:

@@ -165,7 +165,9 @@ class Store:
         """
         key = self._keys.of(game).game
         fields = ["table", _field(request)] if request else ["table"]
-        found = cast(list[bytes | None], await self._link.call("load", lambda: self._link.client.hmget(key, fields)))
+        found = cast(
+            list[bytes | None], await self._link.call("load", [key], lambda: self._link.client.hmget(key, fields))
+        )
         if found[0] is None:
             return None
         answered = _answered(found[1], request) if request and found[1] is not None else None
@@ -180,7 +182,7 @@ class Store:
     async def find(self, code: str) -> str | None:
         """The id of the private game that has this code; None where none has."""
         key = self._keys.code(code)
-        found = cast(bytes | None, await self._link.call("find", lambda: self._link.client.get(key)))
+        found = cast(bytes | None, await self._link.call("find", [key], lambda: self._link.client.get(key)))
         return None if found is None else found.decode()
 
     async def history(self, game: str, after: int, limit: int) -> History | None:
@@ -194,7 +196,7 @@ class Store:
     async def record(self, game: str) -> list[str]:
         """Every line of the game's record, in order; none where there is no such game."""
         key = self._keys.of(game).record
-        lines = await self._link.call("record", lambda: self._link.client.lrange(key, 0, -1))
+        lines = await self._link.call("record", [key], lambda: self._link.client.lrange(key, 0, -1))
         return [line.decode() for line in cast(list[bytes], lines)]
 
     async def open_tables(self, limit: int, cursor: str = "", *, preset: str = "", seat_count: int = 0) -> Page:
@@ -255,7 +257,7 @@ class Store:
 
     async def _check_server(self) -> None:
         """Refuse a server without sharded channels, which `commit.lua` needs. Valkey tells the Redis that it equals."""
-        info = cast(dict[str, object], await self._link.call("info", lambda: self._link.client.info("server")))
+        info = cast(dict[str, object], await self._link.call("info", [], lambda: self._link.client.info("server")))
         version = str(info.get("redis_version", "0"))
         if int(version.partition(".")[0]) < 7:
             raise ServerTooOld(version)

@@ -146,10 +146,10 @@ async def test_whatever_the_client_stumbles_over_is_a_loss(store: Store, error: 
             raise errors.pop()
         return "sent"
 
-    assert await store._link.call("ping", send) == "sent"
+    assert await store._link.call("ping", ["any"], send) == "sent"
     errors += [error, error]
     with pytest.raises(StoreUnavailable):
-        await store._link.call("ping", send)
+        await store._link.call("ping", ["any"], send)
 
 
 async def test_many_who_lost_their_node_ask_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

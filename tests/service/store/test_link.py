@@ -17,6 +17,7 @@ from service.store.link import Limits
 from service.store.outcome import Answered, Committed, Conflict, Created, Request
 from service.store.store import Options, Store
 from service.store.table import Table
+from tests.service.store.conftest import PATIENT, Connect
 from tests.service.store.proxy import Proxy
 from tests.service.store.tables import advanced, batch_of, committed, created, following, new_table
 
@@ -99,7 +100,7 @@ async def test_what_went_wrong_is_told_without_what_was_sent(own_store: Store, e
         raise error
 
     with pytest.raises(StoreUnavailable) as told:
-        await own_store._link.call("test", send)
+        await own_store._link.call("test", [], send)
     assert said in str(told.value)
     assert "s3cret" not in str(told.value)
 
@@ -238,13 +239,17 @@ async def test_calls_of_a_crowd_that_meets_a_silent_server_end_in_time(proxy: Pr
     await store.close()
 
 
-async def test_calls_beyond_the_connections_wait_their_turn(proxy: Proxy) -> None:
-    """More calls at once than there may be connections are all made, one after the other."""
-    store = await Store.connect(proxy.url, Options(link=Limits(connections=2)))
+async def test_calls_beyond_the_connections_wait_their_turn(connect: Connect) -> None:
+    """More calls at once than there may be connections are all made, one after the other, on every kind of server."""
+    limits = Limits(connect_s=PATIENT.connect_s, call_s=PATIENT.call_s, connections=2)
+    store = await connect(Options(link=limits))
     tables = [new_table() for _ in range(40)]
     await asyncio.gather(*(store.create(table, batch_of(table)) for table in tables))
-    assert len((await store.open_tables(100)).tables) == 40
-    await store.close()
+    pages = await asyncio.gather(*(store.open_tables(100) for _ in range(40)))
+    assert {len(page.tables) for page in pages} == {40}
+    await asyncio.gather(*(advanced(store, table, 2) for table in tables))
+    histories = await asyncio.gather(*(store.history(table.game, 0, 10) for table in tables))
+    assert {len(history.batches) for history in histories if history} == {3}
 
 
 async def test_a_cancelled_call_leaves_its_connection_usable(proxy: Proxy) -> None:
