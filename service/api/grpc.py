@@ -35,6 +35,8 @@ FRONT: Final = "grpc"
 
 _UNKNOWN: Final = "unknown"
 _CALL_ID: Final = "x-request-id"
+_ENDING_S: Final = 5.0
+"""A call that is cancelled has so long to end."""
 
 _OPTIONS: Final = (
     # Whoever opens more calls on one connection waits for some to end.
@@ -88,10 +90,12 @@ class GrpcServer:
         options = [("grpc.max_receive_message_length", max_request_bytes), ("grpc.so_reuseport", int(shared))]
         self._server = grpc.aio.server(options=[*_OPTIONS, *options, *_ages(connection_age)])
         calls.expect(FRONT)
+        self._under_way: set[asyncio.Task[object]] = set()
         names = [service.full_name for service in calls.services]
         for service in calls.services:
             methods = {
-                method.name: _Method(calls, method, trusted_proxies, bounds).handler for method in service.methods
+                method.name: _Method(calls, method, trusted_proxies, bounds, self._under_way).handler
+                for method in service.methods
             }
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, methods),))
         self._health = Health(names)
@@ -120,6 +124,9 @@ class GrpcServer:
         """Takes no new calls, and ends once those under way have; they are cancelled after the grace."""
         self._health.end()
         await self._server.stop(grace_s)
+        if self._under_way:
+            # For gRPC a call is over when its client has gone, before what is done for it has come to its end.
+            await asyncio.wait(self._under_way, timeout=_ENDING_S)
 
 
 def _ages(age: Age | None) -> list[tuple[str, int]]:
@@ -155,8 +162,16 @@ class _Method:
     For gRPC each is a stream of requests, of which the first one is read: so who calls and sends none can be given up.
     """
 
-    def __init__(self, calls: Calls, method: MethodDescriptor, proxies: int, bounds: _Bounds) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        method: MethodDescriptor,
+        proxies: int,
+        bounds: _Bounds,
+        under_way: set[asyncio.Task[object]],
+    ) -> None:
         self._calls, self._method, self._proxies, self._bounds = calls, method, proxies, bounds
+        self._under_way = under_way
         self._make = message_factory.GetMessageClass(method.input_type)
 
     @property
@@ -167,6 +182,7 @@ class _Method:
         return grpc.stream_unary_rpc_method_handler(self._unary)
 
     async def _unary(self, _requests: object, context: _Context) -> bytes:
+        self._begin()
         call_id = _call_id(context)
         context.set_trailing_metadata(((_CALL_ID, call_id),))
         try:
@@ -176,6 +192,7 @@ class _Method:
             await _abort(context, error, call_id)
 
     async def _stream(self, _requests: object, context: _Context) -> None:
+        self._begin()
         call_id, send_s = _call_id(context), self._bounds.send_s
         await context.send_initial_metadata(((_CALL_ID, call_id),))
         try:
@@ -192,6 +209,12 @@ class _Method:
             return  # the client went away while an answer was on its way: there is nobody to tell
         except ApiError as error:
             await _abort(context, error, call_id)
+
+    def _begin(self) -> None:
+        """Has this task among those under way until it ends."""
+        if task := asyncio.current_task():
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
 
     async def _read(self, context: _Context, call_id: str) -> tuple[Message, Caller]:
         """The request and who makes it. What cannot be read never gets to `Calls`, so it is accounted for here."""

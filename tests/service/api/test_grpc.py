@@ -275,6 +275,30 @@ async def test_client_that_goes_while_it_is_written_to(caplog: pytest.LogCapture
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
+async def test_stopping_waits_for_what_is_cancelled() -> None:
+    """A server that has stopped has nothing under way: what was cancelled has come to its end, and is in the log."""
+    table = Table()
+    begun = asyncio.Event()
+
+    async def slow_to_end(request: Message, caller: Caller) -> Message:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.2)
+        raise AssertionError
+
+    table.wait = slow_to_end  # type: ignore[method-assign]
+    async with serving(table) as (server, channel):
+        stub = game_service_pb2_grpc.GameServiceStub(channel)
+        with capture_logs() as lines:
+            act = stub.Act(game_service_pb2.ActRequest(name=NAME, actions=[DRAW]))
+            await begun.wait()
+            act.cancel()
+            await server.stop(10)
+        assert [line["code"] for line in lines] == ["CANCELLED"]
+
+
 async def test_deadline_cancels_the_handler() -> None:
     """A call that is not answered before its deadline ends with DEADLINE_EXCEEDED, and so does the work for it."""
     table = Table()
