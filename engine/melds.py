@@ -156,7 +156,7 @@ def _fit_set(rules: RuleSet, cards: bytes, rank: int) -> bool:
     naturals = cards.translate(None, _JOKERS)
     if len(cards) > set_limit(rules) or (rules.distinct_suits and len(set(naturals)) < len(naturals)):
         return False
-    return all(card % 13 + 1 == rank for card in naturals)
+    return not naturals.translate(None, _OF_RANK[rank - 1])
 
 
 def _as_runs(rules: RuleSet, cards: bytes) -> list[Reading]:
@@ -169,7 +169,7 @@ def _as_runs(rules: RuleSet, cards: bytes) -> list[Reading]:
     if len(naturals) == size:
         lows = {_lowest(ranks), _lowest(ranks & ~2)}  # an ace lies below the others, or above
     else:
-        index = next(index for index, card in enumerate(cards) if card != JOKER)
+        index = cards.index(naturals[0])
         rank = cards[index] % 13 + 1
         lows = {rank - index, 14 - index} if rank == 1 else {rank - index}
     found = []
@@ -186,13 +186,12 @@ def _as_runs(rules: RuleSet, cards: bytes) -> list[Reading]:
 
 def _ranks(naturals: bytes, suit: int) -> int | None:
     """The ranks of the naturals as bits 1-13, or None where one is of another suit or two are equal."""
-    mask = 0
+    if naturals.translate(None, _OF_SUIT[suit]):
+        return None
+    ranks = 0
     for card in naturals:
-        bit = 2 << card % 13
-        if card // 13 != suit or mask & bit:
-            return None
-        mask |= bit
-    return mask
+        ranks |= 2 << card % 13
+    return ranks if ranks.bit_count() == len(naturals) else None
 
 
 def _lowest(mask: int) -> int:
@@ -207,8 +206,17 @@ def _span(low: int, high: int) -> int:
 
 def _fill(suit: int, ranks: int, low: int, high: int) -> bytes:
     """The places from low to high, each with its natural where `ranks` has it, else with a joker."""
-    ranks |= ranks << 13  # an ace may sit at 14, too; no span holds both 1 and 14
-    return bytes(card_at(suit, place) if ranks >> place & 1 else JOKER for place in range(low, high + 1))
+    lacking = _span(low, high) & ~(ranks | ranks << 13)  # an ace may sit at 14, too; no span holds both 1 and 14
+    cards = bytearray(_PLACES[suit][low - 1 : high])
+    while lacking:
+        place = _lowest(lacking)
+        cards[place - low] = JOKER
+        lacking ^= 1 << place
+    return bytes(cards)
 
 
 _JOKERS = bytes([JOKER])
+_OF_RANK = [bytes(range(rank, JOKER, 13)) for rank in range(13)]
+_OF_SUIT = [bytes(range(13 * suit, 13 * suit + 13)) for suit in range(4)]
+_PLACES = [cards + cards[:1] for cards in _OF_SUIT]
+"""The naturals of each suit at the positions 1-14."""

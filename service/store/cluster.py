@@ -3,7 +3,6 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final, cast
 
@@ -18,8 +17,14 @@ from service.store.link import FAULTS, Argument, Limits, Link, Reply, never, sai
 
 __all__ = ["ClusterLink"]
 
-_SPARE: Final = 2
-"""So many times the connections that calls have in turn may be open to a node: some calls are sent on by another."""
+_SEVERAL: Final = ""
+"""Where a node's name would be: calls to several nodes, or to any."""
+_SPARE: Final = 3
+"""So many times the connections that calls take turns at may be open to a node.
+
+Calls to this node alone take turns at one part, calls to several at another. The third is for what is sent on by other
+nodes, and for learning the cluster.
+"""
 
 
 class ClusterLink(Link):
@@ -76,10 +81,10 @@ class ClusterLink(Link):
             await self._cluster.nodes_manager.aclose(nodes)
 
     async def _sent(self, keys: Iterable[str], send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """As on one server; a node that is busy holds up nothing that needs no key of it."""
-        async with AsyncExitStack() as turns:
-            for node in sorted({self.node_of(key) for key in keys}):
-                await turns.enter_async_context(self._turns[node])
+        """As on one server; a node that is busy, or silent, holds up nothing that needs no key of it."""
+        nodes = {self.node_of(key) for key in keys}
+        turns = self._turns[nodes.pop() if len(nodes) == 1 else _SEVERAL]
+        async with turns:
             return await super()._sent(keys, send)
 
     async def _find_anew(self) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import gc
+import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -14,6 +16,7 @@ from redis.exceptions import ConnectionError as ConnectionLost
 from service.store.errors import StoreUnavailable
 from service.store.feed import FeedLimits
 from service.store.keys import Keys
+from service.store.link import Limits
 from service.store.store import Options, Store
 from tests import servers
 from tests.service.store.feeds import held
@@ -90,6 +93,37 @@ async def test_a_node_that_dies_holds_up_no_other(cluster_url: str) -> None:
         task.cancel()
     await asyncio.wait(doomed)
     await store.close()
+
+
+async def test_a_silent_node_holds_up_no_other(cluster_url: str) -> None:
+    """Calls that wait for a silent node, or for all nodes, leave to those for other nodes their connections."""
+    limits = Limits(connect_s=60, call_s=60, connections=2)
+    store = await Store.connect(cluster_url, Options(link=limits))
+    tables = [await created(store) for _ in range(30)]
+    silent_node = await asyncio.to_thread(node_of, cluster_url, tables[0].game)
+    silent = [table for table in tables if await asyncio.to_thread(node_of, cluster_url, table.game) == silent_node]
+    assert len(silent) > limits.connections
+    with stopped(silent_node):
+        waiting = [asyncio.create_task(store.exists(table.game)) for table in silent]
+        searching = [asyncio.create_task(store.open_tables(10)) for _ in range(8)]
+        for table in tables:
+            if table not in silent:
+                await advanced(store, table, 2)
+        assert not any(task.done() for task in searching)
+    await asyncio.gather(*waiting, *searching, return_exceptions=True)
+    await store.close()
+
+
+@contextlib.contextmanager
+def stopped(node: str) -> Iterator[None]:
+    """The server at this address says nothing meanwhile."""
+    with servers.client(f"redis://{node}") as client:
+        process: int = client.info("server")["process_id"]
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
 
 
 async def test_connections_that_are_closed_under_calls_are_lost_ones(store: Store) -> None:
