@@ -235,6 +235,12 @@ def test_a_failover_takes_no_server_out() -> None:
     assert probe["periodSeconds"] * probe["failureThreshold"] >= 10
 
 
+def test_a_cluster_is_told_to_go_on_without_a_master() -> None:
+    """Whoever brings a cluster reads, in the guide and in the overlay, that it must not stop all slots for some."""
+    for page in (K8S / "overlays" / "production" / "kustomization.yaml", GUIDE):
+        assert "cluster-require-full-coverage no" in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("overlay", "component"), [("production", "gateway"), ("dev", "ingress")], ids=["production", "dev"]
 )
