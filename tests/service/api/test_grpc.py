@@ -335,7 +335,7 @@ async def test_too_large_a_request_is_refused_and_logged() -> None:
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert not table.callers
     (line,) = lines
-    assert (line["event"], line["reason"]) == ("call", "BODY_TOO_LARGE")
+    assert (line["event"], line["code"], line["reason"]) == ("call", "INVALID_ARGUMENT", "BODY_TOO_LARGE")
 
 
 @pytest.mark.parametrize("method", ["GetGame", "Observe"])

@@ -87,7 +87,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_VERB_NOT_ALLOWED: _ErrorReason.ValueType  # 43
     """Over REST: the path exists, but not for this HTTP method."""
     ERROR_REASON_BODY_TOO_LARGE: _ErrorReason.ValueType  # 44
-    """Over REST: the body is larger than the server accepts."""
+    """Over REST: the body is larger than the server accepts. Over gRPC: the call has no message; where it has one that is
+    too large, the library answers instead, with RESOURCE_EXHAUSTED and no reason.
+    """
     ERROR_REASON_BODY_COMPRESSED: _ErrorReason.ValueType  # 45
     """Over REST: the body is compressed, which the server does not accept."""
     ERROR_REASON_BODY_TOO_SLOW: _ErrorReason.ValueType  # 46
@@ -201,7 +203,9 @@ ERROR_REASON_API_KEY_INVALID: ErrorReason.ValueType  # 42
 ERROR_REASON_VERB_NOT_ALLOWED: ErrorReason.ValueType  # 43
 """Over REST: the path exists, but not for this HTTP method."""
 ERROR_REASON_BODY_TOO_LARGE: ErrorReason.ValueType  # 44
-"""Over REST: the body is larger than the server accepts."""
+"""Over REST: the body is larger than the server accepts. Over gRPC: the call has no message; where it has one that is
+too large, the library answers instead, with RESOURCE_EXHAUSTED and no reason.
+"""
 ERROR_REASON_BODY_COMPRESSED: ErrorReason.ValueType  # 45
 """Over REST: the body is compressed, which the server does not accept."""
 ERROR_REASON_BODY_TOO_SLOW: ErrorReason.ValueType  # 46
