@@ -1,4 +1,8 @@
-"""A short round of what `make chaos` does at length: nothing that was acknowledged is lost, whatever is killed."""
+"""A short round of what `make chaos` does at length: nothing that was acknowledged is lost, whatever is killed.
+
+Failovers in which replicas are waited for are left to `make chaos`; `tests/service/store/test_failover.py` has the
+store's part in them.
+"""
 
 import sys
 from pathlib import Path
