@@ -66,7 +66,7 @@ async def act(
 
     Raises TOKEN_REQUIRED, TOKEN_INVALID, GAME_NOT_STARTED, GAME_OVER, VERSION_MISMATCH, and the engine's Refused and
     BadRequest. A retry gives the version and events of the first call (no events where they are no longer kept), and
-    the view of now.
+    the view of now; TOKEN_INVALID if the seat was left since.
     """
 
     def decide(table: Table) -> Decision:

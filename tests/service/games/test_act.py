@@ -128,6 +128,17 @@ async def test_a_retry_does_not_mind_the_version(desk: Desk) -> None:
     assert await match.act(seat, Draw(), request_id=request_id, expected=version) == first
 
 
+async def test_an_act_cannot_be_repeated_after_leaving(desk: Desk) -> None:
+    """Who has given up the seat is shown no more of what it saw, not even by the retry of an act that it made."""
+    match, request_id = await playing(desk, 3), new_request_id()
+    seat, token = await match.turn()
+    await match.act(seat, Draw(), request_id=request_id)
+    table = await leave(desk, match.game, token, request_id="")
+    with refused(GameReason.TOKEN_INVALID):
+        await match.act(seat, Draw(), request_id=request_id)
+    assert await match.table() == table
+
+
 async def test_a_request_id_is_for_the_same_actions(desk: Desk) -> None:
     """Other actions under a request id that was used are refused, and change nothing."""
     match, request_id = await playing(desk), new_request_id()

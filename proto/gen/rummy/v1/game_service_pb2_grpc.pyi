@@ -40,9 +40,10 @@ class GameServiceStub:
     (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
-    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
-    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
-    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing; once the
+    seat has been given up, every retry except that of its LeaveGame is UNAUTHENTICATED (`TOKEN_INVALID`). UNAVAILABLE and
+    ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a refusal, which
+    changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
     metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
@@ -187,9 +188,10 @@ class GameServiceAsyncStub(GameServiceStub):
     (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
-    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
-    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
-    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing; once the
+    seat has been given up, every retry except that of its LeaveGame is UNAUTHENTICATED (`TOKEN_INVALID`). UNAVAILABLE and
+    ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a refusal, which
+    changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
     metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
@@ -330,9 +332,10 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     (`SPECTATORS_NOT_ALLOWED`).
 
     **Retries.** Each call that changes something takes a `request_id`, a UUID made by the client. As long as the table
-    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing.
-    UNAVAILABLE and ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a
-    refusal, which changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
+    exists, the same call with the same id, on any server, gets the same result as the first and changes nothing; once the
+    seat has been given up, every retry except that of its LeaveGame is UNAUTHENTICATED (`TOKEN_INVALID`). UNAVAILABLE and
+    ABORTED are worth a retry, and so is LIMIT_EXCEEDED after the delay that it names. Any other error is a refusal, which
+    changes nothing and is not remembered: the same call may be accepted later, so do not send it again.
 
     **Errors.** Every error carries a `google.rpc.ErrorInfo` with the domain `rummyd`, a reason (`ErrorReason`) and
     metadata. Errors about fields also carry a `google.rpc.BadRequest` that names each field. Any call may answer
