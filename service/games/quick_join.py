@@ -35,9 +35,9 @@ async def quick_join(
 ) -> Joined:
     """Takes a seat at an open public table like this one, the fullest, then the oldest, or else at a new one.
 
-    A retry gives the same seat and token, as that of `join` does, for as long as a match is kept. Raises BadRules,
-    REQUEST_ID_REUSED, TOKEN_INVALID if the seat was left since, CONTENTION, and what `permit` raises, which is asked
-    before a table is made.
+    A retry gives the same seat and token, as that of `join` does, for as long as that table exists and a match is kept;
+    a later one takes another seat. Raises BadRules, REQUEST_ID_REUSED, TOKEN_INVALID if the seat was left since,
+    CONTENTION, and what `permit` raises, which is asked before a table is made.
     """
     must_be_playable(wanted)
     request = request_of("quick_join", request_id, wanted, display_name, entropy)

@@ -232,6 +232,19 @@ async def test_a_seat_that_was_given_up_is_not_had_back(desk: Desk) -> None:
         await quick(desk, request_id=request_id)
 
 
+async def test_a_retry_after_the_tables_end_takes_another_seat(desk: Desk, other: Desk, store: BusyStore) -> None:
+    """When the table of the first call has expired, a late retry is seated anew, and the next retry finds that seat."""
+    request_id = new_request_id()
+    first = await quick(desk, request_id=request_id)
+    keys = store._keys.of(first.table.game)
+    await store._link.client.delete(keys.game, keys.history)
+    later = await quick(other, request_id=request_id)
+    assert later.table.epoch != first.table.epoch
+    assert later.token != first.token
+    again = await quick(other, request_id=request_id)
+    assert (again.table.game, again.seat, again.token) == (later.table.game, later.seat, later.token)
+
+
 async def test_a_table_that_filled_up_meanwhile_is_passed_by(desk: Desk, store: BusyStore) -> None:
     """Where the chosen table is full before the seat is taken, another is chosen, and the retry knows which."""
     request_id = new_request_id()

@@ -215,7 +215,8 @@ class GameServiceServicer:
         """Takes a seat at an open public table like the one asked for: with the same rules, number of seats, turn limit and
         `spectators`. If there are several, it takes the fullest, then the oldest; if there is none, it creates one.
 
-        A retry finds the seat again for as long as the server keeps matches.
+        A retry finds the seat again for as long as that table exists, but at most for as long as the server keeps a match.
+        A later one takes another seat.
         INVALID_ARGUMENT: the rule set cannot be played (`INVALID_RULE_SET`), or a private table was asked for
         (`INVALID_FIELD`).
         ALREADY_EXISTS (`REQUEST_ID_REUSED`): the request id was used for another call.
