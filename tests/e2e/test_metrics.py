@@ -87,13 +87,13 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
     seen.add("rummyd_build_info")
     seen.add("rummyd_background_faults_total")  # of what nobody foresees: see tests/service/test_readiness.py
     await asyncio.to_thread(embedded_redis.kill)
-    await moves("rummyd_ready", "rummyd_shards_lost", "rummyd_store_errors_total")
+    await moves("rummyd_ready", "rummyd_shards_lost", "rummyd_store_errors_total", "rummyd_store_resends_total")
     await asyncio.to_thread(embedded_redis.start)
     assert seen == names()
 
 
 async def test_what_will_be_counted_is_shown_from_the_start(start: Start) -> None:
-    """Open streams, failures by method, refusals by limit and errors of the store are shown before there are any."""
+    """Open streams, failures by method, refusals by limit, errors and resends of the store are shown before there are any."""
     server = start()
     async with httpx.AsyncClient() as http:
         text = (await http.get(server.metrics)).text
@@ -109,6 +109,7 @@ async def test_what_will_be_counted_is_shown_from_the_start(start: Start) -> Non
         assert ("rummyd_calls_total", front, "INTERNAL", "", "") in found
     assert ("rummyd_limited_total", "", "", "acts_per_second", "") in found
     assert ("rummyd_store_errors_total", "", "", "", "probe") in found
+    assert ("rummyd_store_resends_total", "", "", "", "probe") in found
 
 
 async def meanwhile(client: Client, sister: Client) -> None:
