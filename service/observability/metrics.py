@@ -114,7 +114,8 @@ overdue_seconds: Final = Gauge(
 events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
 delivery_seconds: Final = Histogram(
     "rummyd_delivery_delay_seconds",
-    "Time from a commit until its event batch was handed to a watcher who was waiting for it.",
+    "Time from a commit until its event batch was handed to a watcher who was waiting for it by a stream. ListEvents "
+    "calls that wait for news are left out.",
     buckets=_SECONDS,
 )
 
