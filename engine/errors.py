@@ -15,6 +15,7 @@ Any other exception out of the engine is a bug in it.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 __all__ = [
     "BadNotation",
@@ -86,8 +87,10 @@ class Misfit(Refused):
 class BadRequest(EngineError):
     """The actions cannot stand together in one request: none at all, or one after a draw from the stock (G4).
 
-    `index` is the place, from 0, of the action that is at fault.
+    `index` is the place, from 0, of the action that is at fault; `reason` is the code of all of them.
     """
+
+    reason: Final = "ACTION_AFTER_DRAW"
 
     def __init__(self, text: str, index: int) -> None:
         super().__init__(text)

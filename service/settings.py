@@ -47,8 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bool, Meta(description="Whether the embedded server keeps nothing: its games end with it.")
     ] = False
     redis_timeout_seconds: Annotated[
-        float,
-        Meta(ge=0.05, le=60, description="The longest that a whole call of Redis may take, in seconds."),
+        float, Meta(ge=0.05, le=60, description="The longest that a whole call of Redis may take, in seconds.")
     ] = 2.0
     redis_replicas: Annotated[
         int,
@@ -115,8 +114,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     metrics_port: Annotated[int, Meta(ge=0, le=65535, description="The port of the metrics. 0: any free one.")] = 9090
     tls_certificate: Annotated[
-        str,
-        Meta(description="The PEM file of the certificate of gRPC and REST, with its chain. Empty: no TLS."),
+        str, Meta(description="The PEM file of the certificate of gRPC and REST, with its chain. Empty: no TLS.")
     ] = ""
     tls_key: Annotated[str, Meta(description="The PEM file of the certificate's key, not encrypted.")] = ""
     tls_client_ca: Annotated[
@@ -161,8 +159,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float, Meta(ge=0, le=1e6, description="Sustained acts per second allowed per table. 0: no limit.")
     ] = 50.0
     limit_burst_seconds: Annotated[
-        float,
-        Meta(ge=1, le=3600, description="How many seconds' worth of calls, and of acts, may come in one burst."),
+        float, Meta(ge=1, le=3600, description="How many seconds' worth of calls, and of acts, may come in one burst.")
     ] = 20.0
     limit_tables_per_minute: Annotated[
         float, Meta(ge=0, le=1e6, description="Tables per minute that a caller may create. 0: no limit.")
@@ -177,19 +174,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 60.0
     limit_streams_per_caller: Annotated[
-        int,
-        Meta(ge=0, le=1_000_000, description="Streams that a caller may have open at once. 0: no limit."),
+        int, Meta(ge=0, le=1_000_000, description="Streams that a caller may have open at once. 0: no limit.")
     ] = 1000
     limit_watchers_per_table: Annotated[
-        int,
-        Meta(ge=0, le=1_000_000, description="Spectators who may watch a table at once. 0: no limit."),
+        int, Meta(ge=0, le=1_000_000, description="Spectators who may watch a table at once. 0: no limit.")
     ] = 10_000
 
     clock_seconds: Annotated[
-        float,
-        Meta(
-            ge=0.01, le=1, description="The interval at which the server looks for turns whose time is up, in seconds."
-        ),
+        float, Meta(ge=0.01, le=1, description="The interval of the looks for turns whose time is up, in seconds.")
     ] = 0.25
     bot_think_ms: Annotated[
         int,
@@ -205,7 +197,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(ge=1, le=100_000, description="How many versions a watcher may lag behind before its stream is ended."),
     ] = 256
     heartbeat_seconds: Annotated[
-        float, Meta(ge=0.1, le=3600, description="The silence after which a watcher is sent a heartbeat, in seconds.")
+        float,
+        Meta(
+            ge=0.1,
+            le=3600,
+            description="The silence after which a watcher is sent a heartbeat, in seconds. The JavaScript client "
+            "gives up a stream that is silent for 40 s (SILENCE_MS), and deploy/proxy/nginx.conf one that is for 60 s "
+            "(proxy_read_timeout, grpc_read_timeout): with more than 30 here, raise both, and any other proxy's.",
+        ),
     ] = 15.0
     send_seconds: Annotated[
         float,

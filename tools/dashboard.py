@@ -185,6 +185,12 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         ),
         Panel("Errors", "ops", "By operation.", {"{{operation}}": _rate("rummyd_store_errors_total", "operation")}),
         Panel(
+            "Sent again",
+            "ops",
+            "Operations whose connection was lost, and which were sent a second time.",
+            {"{{operation}}": _rate("rummyd_store_resends_total", "operation")},
+        ),
+        Panel(
             "Conflicts",
             "ops",
             "Commits refused because another call had changed the table meanwhile.",

@@ -38,7 +38,8 @@ class Table:
         self._tokens: list[str] = []
         self._watched = False
         self._streams: list[asyncio.Task[None]] = []
-        self._sent: dict[int, tuple[float, int]] = {}
+        self._sent: dict[int, tuple[float, float, int]] = {}
+        """When the act that makes a version was due, when it was sent, and by which seat."""
         self._view, self._seat = View(), 0
 
     async def sit_down(self) -> None:
@@ -90,7 +91,7 @@ class Table:
         options = self._view.options if self._view.HasField("options") else None
         request = pb.ActRequest(name=self.name, actions=[_choice(options)], request_id=_id())
         version, sent = self._view.version + 1, now()
-        self._sent[version] = sent, seat
+        self._sent[version] = due, sent, seat
         self._sent.pop(version - _REMEMBERED, None)
         answer = await self._apis[seat].act(request, self._tokens[seat])
         answered = now()
@@ -116,9 +117,11 @@ class Table:
                     begun.set()
                     if message.HasField("batch"):
                         self.tally.delivered += 1
-                        sent, actor = self._sent.get(message.batch.version, (0.0, seat))
+                        due, sent, actor = self._sent.get(message.batch.version, (0.0, 0.0, seat))
                         if actor != seat:
-                            self.tally.to_observer.add(now() - sent)
+                            told = now()
+                            self.tally.to_observer_from_due.add(told - due)
+                            self.tally.to_observer.add(told - sent)
         except CallError as error:
             self.tally.errors[f"observe {error.code}"] += 1
         finally:

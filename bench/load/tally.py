@@ -52,8 +52,10 @@ class Tally:
     """Acts, from when they were due by the schedule, so that acts which a slow server held up count."""
     from_send: Latency = field(default_factory=Latency)
     """The same acts, from when they were sent."""
+    to_observer_from_due: Latency = field(default_factory=Latency)
+    """From when an act was due to its arrival at another seat's stream."""
     to_observer: Latency = field(default_factory=Latency)
-    """From when an act was sent to its arrival at another seat's stream."""
+    """The same arrivals, from when the act was sent."""
     null: Latency = field(default_factory=Latency)
     """Calls of the null baseline, from when they were due."""
     errors: Counter[str] = field(default_factory=Counter)

@@ -13,7 +13,7 @@
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** A server that is alive sends a heartbeat every 15 seconds. */
+/** A server that is alive sends a heartbeat every 15 seconds, if RUMMYD_HEARTBEAT_SECONDS does not say otherwise. */
 const SILENCE_MS = 40_000;
 const AGAIN = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "ABORTED"]);
 

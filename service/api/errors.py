@@ -50,7 +50,7 @@ _REASONS: Final[Mapping[int, tuple[str, ...]]] = {
         "INVALID_FIELD",
         "INVALID_RULE_SET",
         "INVALID_PAGE_TOKEN",
-        "ACTION_AFTER_DRAW",
+        BadRequest.reason,
         "BODY_TOO_LARGE",
         "BODY_COMPRESSED",
         "HEAD_TOO_LARGE",
@@ -254,8 +254,8 @@ def answer_to(error: Exception, call_id: str) -> ApiError:
             known = {"clause": error.clause, "rule": error.field, "cards": error.cards, "action": str(error.index)}
             return ApiError(error.reason, error.text, {name: text for name, text in known.items() if text})
         case BadRequest():
-            violation = Violation(f"actions[{error.index}]", error.text, "ACTION_AFTER_DRAW")
-            return ApiError("ACTION_AFTER_DRAW", error.text, violations=[violation])
+            violation = Violation(f"actions[{error.index}]", error.text, error.reason)
+            return ApiError(error.reason, error.text, violations=[violation])
         case BadCursor():
             return bad_page_token()
         case StoreUnavailable():

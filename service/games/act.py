@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.actions import Action
-from engine.errors import Reason, Refused
+from engine.errors import BadRequest, Reason, Refused
 from engine.events import Event
 from engine.replay import write_move
 from engine.state import State
@@ -79,7 +79,7 @@ async def act(
     payload = (actions,) if expected_version is None else (actions, expected_version)  # records of before had no other
     try:
         changed = await change(desk, game, seat_request(token, request_id, "act", *payload), decide)
-    except (GameError, Refused) as error:
+    except (GameError, Refused, BadRequest) as error:
         _count(desk.last_seen.get(game), error.reason)
         raise
     _count(changed.table, "repeated" if changed.repeated else "accepted")

@@ -6,7 +6,7 @@
     events_delivered, delivery_seconds   what watchers were told        moved by `games`
     ticks, tick_failures, due_lag_seconds  what fell due                moved by `clock` and `games`
     tables, overdue_seconds              what there is, of all servers  moved by `census`
-    commit_conflicts, store_call()       what the store did             moved by `store`
+    commit_conflicts, store_call(), store_resends  what the store did   moved by `store`
     background_faults                    what went wrong beside calls   moved by `background`
     ready, shards_lost                   what the server is fit for     moved by `readiness`
     loop_lag_seconds, describe()         what the server is             moved by the composition root
@@ -59,6 +59,7 @@ __all__ = [
     "ready",
     "shards_lost",
     "store_call",
+    "store_resends",
     "tables",
     "tick_failures",
     "ticks",
@@ -113,7 +114,8 @@ overdue_seconds: Final = Gauge(
 events_delivered: Final = Counter("rummyd_events_delivered", "Event batches handed to watchers.")
 delivery_seconds: Final = Histogram(
     "rummyd_delivery_delay_seconds",
-    "Time from a commit until its event batch was handed to a watcher who was waiting for it.",
+    "Time from a commit until its event batch was handed to a watcher who was waiting for it by a stream. ListEvents "
+    "calls that wait for news are left out.",
     buckets=_SECONDS,
 )
 
@@ -130,6 +132,11 @@ _store_seconds: Final = Histogram(
     "rummyd_store_duration_seconds", "Time that an operation of the store took.", ("operation",), buckets=_SECONDS
 )
 _store_errors: Final = Counter("rummyd_store_errors", "Operations of the store that raised an error.", ("operation",))
+store_resends: Final = Counter(
+    "rummyd_store_resends",
+    "Operations of the store that were sent a second time, as their connection had been lost.",
+    ("operation",),
+)
 
 background_faults: Final = Counter(
     "rummyd_background_faults",
@@ -170,6 +177,7 @@ def store_call(operation: str) -> Iterator[None]:
     """Times one operation of the store (`load`, `commit` …), and counts it when it raises. Cancelled is no error."""
     start = time.perf_counter()
     errors = _store_errors.labels(operation)  # shown from the first call on, and not from the first error
+    store_resends.labels(operation)
     try:
         with span(f"redis {operation}"):
             yield

@@ -81,6 +81,7 @@ class Link:
                         if deadline.expired():
                             raise
                         await self._find_anew()
+                        metrics.store_resends.labels(operation).inc()
                         return await self._sent(keys, send)
             except FAULTS as error:
                 text = f"no answer in {self._call_s:g} s" if deadline.expired() else said(error)

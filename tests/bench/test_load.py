@@ -14,7 +14,7 @@ from bench.load import __main__ as command
 from bench.load import capacity, run
 from bench.load.connection import FRONTS, Front, connect
 from bench.load.pace import Pace, Work, closed, opened
-from bench.load.report import as_json, figures
+from bench.load.report import FROM_DUE, as_json, figures
 from bench.load.run import Outcome, Plan, measure
 from bench.load.server import Server, Where, serving
 from bench.load.table import Table
@@ -111,6 +111,7 @@ def test_the_news_of_an_act_is_timed_at_the_other_seat(outcomes: Sequence[Outcom
     """With streams each act of a table for two reaches the other seat, but for those on their way at the end."""
     for outcome in (outcomes[0], *outcomes[2:]):
         assert outcome.tally.acts - SHORT.tables <= outcome.tally.to_observer.count <= outcome.tally.acts
+        assert outcome.tally.to_observer_from_due.count == outcome.tally.to_observer.count
     assert outcomes[1].tally.to_observer.count == outcomes[1].tally.delivered == 0
 
 
@@ -146,6 +147,7 @@ def test_the_figures_are_written_into_their_place(outcomes: Sequence[Outcome], t
     assert text.endswith("<!-- /capacity -->\nafter\n")
     assert "old" not in text
     assert "| acts a second that a core can serve |" in text
+    assert "| act to observer, from when it was due: median, 99 % |" in text
     assert "| 1,000 active players | over gRPC | over REST, with server-sent events |" in text
     assert "| 100,000 such players, calculated from these | over gRPC | over REST |" in text
     page.write_text("no marks\n")
@@ -170,6 +172,35 @@ def test_figures_of_a_pace_that_was_not_kept_are_not_written(outcomes: Sequence[
     with pytest.raises(capacity.TooBusyError, match="over rest there were"):
         capacity.write([*map(kept, outcomes[:3]), slower], page)
     assert not page.exists()
+
+
+async def test_the_news_of_an_act_that_was_sent_late_counts_from_when_it_was_due() -> None:
+    """What an act waited for before it was sent is in the time to its observers, as it is in that to its answer."""
+    async with serving(Where()) as server:
+        connection, tally = connect(server, "grpc"), Tally()
+        table = Table([connection.api] * 2, Game(seat_count=2), tally)
+        await table.sit_down()
+        await table.watch()
+        await table.act(now() - 5.0)
+        async with asyncio.timeout(60):
+            while not tally.to_observer.count:  # noqa: ASYNC110 - a tally tells nobody that it has grown
+                await asyncio.sleep(0.01)
+        await table.leave()
+        await connection.close()
+    (due,), (answered,), (sent,) = (
+        latency.ms([100]) for latency in (tally.to_observer_from_due, tally.from_due, tally.to_observer)
+    )
+    assert min(due, answered) >= 5000
+    assert due - sent >= 5000 - 10  # kept within a thousandth
+
+
+def test_a_schedule_tells_what_its_acts_waited(outcomes: Sequence[Outcome]) -> None:
+    """Where acts are due by a schedule, both times of an act are told from then, too; elsewhere nothing is due."""
+    for outcome in outcomes:
+        told = as_json(outcome)["latencies_ms"]
+        assert isinstance(told, dict)
+        late = {name for name in told if name.endswith(FROM_DUE)}
+        assert late == ({f"act, {FROM_DUE}", f"act to observer, {FROM_DUE}"} if outcome.plan.rate else set())
 
 
 async def test_a_match_that_is_over_is_followed_by_another() -> None:

@@ -147,6 +147,7 @@ async def test_metrics_count_what_happens(start: Start) -> None:
         name = f"rummyd_calls_total{{{labels}}}"
         assert counted[name] == number
     assert counted['rummyd_acts_total{outcome="accepted",preset="rummy500"}'] == len(match.acts)
+    assert counted['rummyd_acts_total{outcome="ACTION_AFTER_DRAW",preset="rummy500"}'] == 1
     assert "rummyd_ready 1.0" in shown
 
 

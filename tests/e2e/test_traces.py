@@ -126,7 +126,7 @@ def test_whoever_calls_does_not_decide_what_is_traced(start: Start, share: int) 
 
 
 def test_what_the_server_is_to_blame_for_is_an_error(start: Start) -> None:
-    """A refused call is no error of the server's; a stream is a span from its beginning to its end."""
+    """A refused call is no error of the server's; a stream is a span from beginning to end, and has none below it."""
     with collector() as (endpoint, bodies):
         server = start("--traces-endpoint", endpoint)
         with grpc.insecure_channel(server.grpc) as channel:
@@ -137,7 +137,10 @@ def test_what_the_server_is_to_blame_for_is_an_error(start: Start) -> None:
             stream = stub.Observe(pb.ObserveRequest(name=name))
             assert next(iter(stream)).HasField("snapshot")
             assert server.stop() == 0
-    calls = {span.name.rpartition(".")[2]: span for span in spans_in(bodies) if span.kind == Span.SPAN_KIND_SERVER}
+    spans = spans_in(bodies)
+    calls = {span.name.rpartition(".")[2]: span for span in spans if span.kind == Span.SPAN_KIND_SERVER}
+    below = {name for name, call in calls.items() if any(span.parent_span_id == call.span_id for span in spans)}
+    assert below == {"CreateGame", "GetGame"}
     codes = {
         name: next(v.value.string_value for v in span.attributes if v.key == "rpc.response.status_code")
         for name, span in calls.items()

@@ -1,8 +1,13 @@
 """How settings are read."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from service.settings import Settings, SettingsError, read, table
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_defaults_need_nothing() -> None:
@@ -101,6 +106,15 @@ def test_help_names_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     for row in table():
         assert f"{row.flag} " in printed
         assert f"{row.text} ({row.kind}; {row.default or 'empty'})" in printed
+
+
+def test_a_long_heartbeat_says_what_it_needs() -> None:
+    """The text of the heartbeat names the silence that the JavaScript client and the proxy of deploy/ put up with."""
+    (text,) = [row.text for row in table() if row.flag == "--heartbeat-seconds"]
+    client, proxy = [(ROOT / path).read_text() for path in ("clients/javascript/rummyd.js", "deploy/proxy/nginx.conf")]
+    (ms,) = re.findall(r"^const SILENCE_MS = ([\d_]+);$", client, re.MULTILINE)
+    seconds = set(re.findall(r"(?:proxy|grpc)_read_timeout (\d+)s;", proxy))
+    assert re.findall(r"(\d+) s\b", text) == [str(int(ms) // 1000), *seconds]
 
 
 def test_every_default_is_within_its_range() -> None:

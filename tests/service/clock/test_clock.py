@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import NoReturn
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.clock import Clock
 from service.games.desk import Desk
+from service.observability import metrics
 from service.store.due import CLAIM_MS
 from service.store.errors import StoreUnavailable
-from service.store.keys import SHARDS
+from service.store.keys import SHARDS, shard_of
 from service.store.table import Batch, Table, TurnLimit, TurnTimedOut
 from tests.service.games.tables import BusyStore, Match, playing
 from tests.service.games.tables import Clock as Time
@@ -63,6 +65,30 @@ async def test_what_one_claimed_and_did_not_do_another_does(
         waited += 1_000
         await living.look()
     assert waited == CLAIM_MS
+    assert len(await time_outs(match)) == 1
+
+
+async def test_a_fault_in_one_shard_leaves_the_others_alone(
+    desk: Desk, clock: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes wrong in a look at one shard is logged and counted, and done at a later look."""
+    match, counted = await playing(desk, limit=LIMIT), metrics.background_faults.labels("clock")._value
+    look, before, broken = desk.store.look, counted.get(), [shard_of(match.game)]
+
+    async def failing(shard: int, *args: object) -> object:
+        if shard in broken:
+            raise ZeroDivisionError
+        return await look(shard, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(desk.store, "look", failing)
+    clock.now += 10_000
+    with capture_logs() as lines:
+        await Clock(desk, 0.25).look()
+    assert [(line["event"], line["work"]) for line in lines] == [("background_fault", "clock")]
+    assert counted.get() == before + 1
+    assert not await time_outs(match)
+    broken.clear()
+    await Clock(desk, 0.25).look()
     assert len(await time_outs(match)) == 1
 
 

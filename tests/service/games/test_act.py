@@ -283,16 +283,18 @@ async def test_acts_are_counted_by_outcome(desk: Desk) -> None:
     def count(outcome: str) -> float:
         return float(metrics.acts.labels("rummy500", outcome)._value.get())
 
-    outcomes = ("accepted", "repeated", "NOT_YOUR_TURN", "VERSION_MISMATCH")
+    outcomes = ("accepted", "repeated", "NOT_YOUR_TURN", "VERSION_MISMATCH", "ACTION_AFTER_DRAW")
     before = [count(outcome) for outcome in outcomes]
     with pytest.raises(Refused):
         await match.act(1 - seat, Draw())
     with refused(GameReason.VERSION_MISMATCH):
         await match.act(seat, Draw(), expected=1)
+    with pytest.raises(BadRequest):
+        await match.act(seat, Draw(), Draw())
     request_id = new_request_id()
     for _ in range(4):
         await act(desk, match.game, match.tokens[seat], [Draw()], request_id=request_id, expected_version=None)
-    assert [count(outcome) - n for outcome, n in zip(outcomes, before, strict=True)] == [1, 3, 1, 1]
+    assert [count(outcome) - n for outcome, n in zip(outcomes, before, strict=True)] == [1, 3, 1, 1, 1]
 
 
 # Trying out.

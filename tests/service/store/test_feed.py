@@ -1,16 +1,20 @@
 """The feed: every version once and in order, whatever the network loses."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import cast
 
 import pytest
 from msgspec.structs import replace
 from redis.cluster import RedisCluster
+from structlog.testing import capture_logs
 
 from service.embedded import EmbeddedRedis
+from service.observability import metrics
 from service.store.codec import encode_batch, encode_table
 from service.store.errors import FellBehind, GameGone, HistoryLost, NewerTable, StoreUnavailable
 from service.store.feed import FeedLimits
+from service.store.history import Cursor, Fresh
 from service.store.keys import Keys
 from service.store.store import Options, Store
 from service.store.table import SCHEMA, Batch, Table
@@ -144,6 +148,26 @@ async def test_watches_that_come_and_go_leave_nothing(store: Store) -> None:
     await idle(store)
     after = {task for task in asyncio.all_tasks() if task.get_name().startswith(("line", "feed"))}
     assert before == after == set()
+
+
+async def test_a_fault_of_ours_is_no_end_of_catching_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any other exception than the store's is logged and counted, and the history is read again all the same."""
+    table, reader = await created(store, versions=3), store.feed._reader
+    counted, read = metrics.background_faults.labels("feed")._value, reader.fresh
+    before = counted.get()
+
+    async def broken(cursors: Sequence[Cursor]) -> list[Fresh | None]:
+        if counted.get() == before:
+            raise ZeroDivisionError
+        return await read(cursors)
+
+    monkeypatch.setattr(reader, "fresh", broken)
+    with capture_logs() as lines:
+        async with store.feed.watch(table.game, 0) as watch:
+            assert await versions(watch, 3) == [1, 2, 3]
+    faults = [(line["log_level"], line["work"]) for line in lines if line["event"] == "background_fault"]
+    assert faults == [("error", "feed")]
+    assert counted.get() == before + 1
 
 
 async def test_a_message_that_is_lost_is_read_from_the_history(store: Store, store_url: str) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from redis.asyncio.connection import AbstractConnection
+from structlog.testing import capture_logs
 
+from service.observability import metrics
 from service.store.address import open_link
 from service.store.line import Line
 from service.store.link import Limits
@@ -129,6 +131,25 @@ async def test_whatever_ends_a_session_another_begins(line: Line, node: Node, mo
     node.hang_up()
     await node.hears("SSUBSCRIBE a")
     assert (node.sessions, next(faults, None)) == (2, None)
+
+
+async def test_a_fault_between_sessions_is_no_end_of_them(
+    line: Line, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody has foreseen, raised where a line learns who serves what, is logged and counted; a session begins."""
+    counted, faults = metrics.background_faults.labels("feed")._value, [ZeroDivisionError()]
+    before = counted.get()
+
+    async def failing() -> None:
+        while faults:
+            raise faults.pop()
+
+    monkeypatch.setattr(line._link, "refresh", failing)
+    with capture_logs() as lines:
+        node.hang_up()
+        await node.hears("SSUBSCRIBE a")
+    assert [line["work"] for line in lines if line["event"] == "background_fault"] == ["feed"]
+    assert counted.get() == before + 1
 
 
 async def test_what_happens_between_sessions_does_not_hide_a_loss(line: Line, node: Node, listener: Silent) -> None:

@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ClusterDownError, InvalidResponse, RedisClusterException, ResponseError
 
 from service.embedded import EmbeddedRedis
+from service.observability import metrics
 from service.store import line
 from service.store.errors import ServerTooOld, StoreUnavailable
 from service.store.feed import FeedLimits
@@ -202,6 +203,20 @@ async def test_a_commit_that_lost_is_no_success_when_it_is_sent_again(far_store:
     proxy.cuts = 1
     late = following(first, display_name="late")
     assert await far_store.commit(late, batch_of(late)) == Conflict(second)
+
+
+async def test_a_call_that_is_sent_again_is_counted(far_store: Store, proxy: Proxy) -> None:
+    """The metrics tell how often a call was sent a second time, by operation, whatever became of it then."""
+    counted, link = metrics.store_resends.labels("ping")._value, far_store._link
+    assert await link.call("ping", [], link.client.ping)
+    assert counted.get() == 0
+    proxy.cuts = 1
+    assert await link.call("ping", [], link.client.ping)
+    assert counted.get() == 1
+    proxy.cuts = 2
+    with pytest.raises(StoreUnavailable):
+        await link.call("ping", [], link.client.ping)
+    assert counted.get() == 2
 
 
 async def test_a_call_is_sent_twice_at_most(far_store: Store, proxy: Proxy) -> None:
