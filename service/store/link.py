@@ -5,11 +5,13 @@
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.client import Pipeline
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -31,6 +33,8 @@ __all__ = ["FAULTS", "Argument", "Limits", "Link", "Reply", "ServerLink", "never
 
 Reply = TypeVar("Reply")
 Argument = str | bytes | memoryview | int
+Answers = dict[str, Any]
+"""What was answered about each key."""
 
 FAULTS: Final = (RedisError, RedisClusterException, OSError)
 """What redis-py raises where the server cannot be reached or refuses."""
@@ -86,6 +90,44 @@ class Link:
             except FAULTS as error:
                 text = f"no answer in {self._call_s:g} s" if deadline.expired() else said(error)
                 raise StoreUnavailable(f"Redis: {text}") from error
+
+    async def each(self, operation: str, keys: Sequence[str], command: Callable[[Pipeline, str], object]) -> Answers:
+        """What the server answers to a command about each key, in a round trip for each node; see `call`.
+
+        Keys of a node that does not answer are missing. Raises StoreUnavailable where none does.
+        """
+        parts = defaultdict[str, list[str]](list)
+        for key in keys:
+            parts[self._node_if_any(key)].append(key)
+        answers = await asyncio.gather(
+            *(self._part(operation, part, command) for part in parts.values()), return_exceptions=True
+        )
+        found, faults = dict[str, Any](), list[StoreUnavailable]()
+        for answer in answers:
+            if isinstance(answer, StoreUnavailable):
+                faults.append(answer)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                found |= answer
+        if faults and not found:
+            raise faults[0]
+        return found
+
+    async def _part(self, operation: str, keys: Sequence[str], command: Callable[[Pipeline, str], object]) -> Answers:
+        async def send() -> list[object]:
+            pipe = self.client.pipeline(transaction=False)
+            for key in keys:
+                command(pipe, key)
+            return cast(list[object], await pipe.execute())
+
+        return dict(zip(keys, await self.call(operation, keys, send), strict=True))
+
+    def _node_if_any(self, key: str) -> str:
+        try:
+            return self.node_of(key)
+        except StoreUnavailable:
+            return ""
 
     async def run(
         self,

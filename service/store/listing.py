@@ -1,8 +1,12 @@
-"""The public tables that are open, across all shards: all of them, or of those that are alike the fullest."""
+"""The public tables that are open, across all shards: all of them, or of those that are alike the fullest.
+
+Those of shards that do not answer at the moment are left out: they could not be played at.
+"""
 
 import heapq
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final, cast
 
@@ -73,17 +77,10 @@ class Listing:
         Two round trips, and two more for each entry of an expired table that it finds first, and drops.
         """
         keys = self._keys.alike_shards(likeness)
-
-        async def send() -> list[list[tuple[bytes, float]]]:
-            pipe = self._link.client.pipeline(transaction=False)
-            for key in keys:
-                pipe.zrange(key, 0, 0, withscores=True)
-            return cast(list[list[tuple[bytes, float]]], await pipe.execute())
-
         while True:
-            firsts = await self._link.call("fullest", keys, send)
+            firsts = await self._link.each("fullest", keys, lambda pipe, key: pipe.zrange(key, 0, 0, withscores=True))
             found = [
-                (free, member.decode(), key) for key, first in zip(keys, firsts, strict=True) for member, free in first
+                (float(free), str(member, "ascii"), key) for key, first in firsts.items() for member, free in first
             ]
             if not found:
                 return None
@@ -100,53 +97,29 @@ class Listing:
 
     async def _members(self, limit: int, cursor: str) -> list[str]:
         """The first members below the cursor, across all shards, from the greatest down."""
-
-        keys = self._keys.open_shards()
-
-        async def send() -> list[list[bytes]]:
-            pipe = self._link.client.pipeline(transaction=False)
-            for key in keys:
-                pipe.zrevrangebylex(key, f"({cursor}" if cursor else "+", "-", start=0, num=limit)
-            return cast(list[list[bytes]], await pipe.execute())
-
-        merged = heapq.merge(*await self._link.call("list", keys, send), reverse=True)
+        most = f"({cursor}" if cursor else "+"
+        found = await self._link.each(
+            "list", self._keys.open_shards(), lambda pipe, key: pipe.zrevrangebylex(key, most, "-", start=0, num=limit)
+        )
+        merged = heapq.merge(*cast(Iterable[list[bytes]], found.values()), reverse=True)
         return [member.decode() for member, _ in zip(merged, range(limit), strict=False)]
 
     async def _tables(self, members: list[str]) -> list[Table]:
-        """The tables of these members; members of tables that are no more are dropped from the index."""
-        if not members:
-            return []
-        games = [member.partition(":")[2] for member in members]
-
-        keys = [self._keys.of(game).game for game in games]
-
-        async def send() -> list[bytes | None]:
-            pipe = self._link.client.pipeline(transaction=False)
-            for key in keys:
-                pipe.hget(key, "table")
-            return cast(list[bytes | None], await pipe.execute())
-
-        found = await self._link.call("list", keys, send)
-        dead = [
-            (self._keys.of(game).open, member)
-            for game, member, data in zip(games, members, found, strict=True)
-            if data is None
-        ]
-        await self._drop(dead)
-        return [table for data in found if data is not None for table in _known(data)]
+        """The tables of these members, in their order; members of tables that are no more are dropped."""
+        keys = [self._keys.of(member.partition(":")[2]) for member in members]
+        answers = await self._link.each("list", [each.game for each in keys], lambda pipe, key: pipe.hget(key, "table"))
+        found = [answers.get(each.game, b"") for each in keys]
+        await self._drop(
+            [(each.open, member) for each, member, data in zip(keys, members, found, strict=True) if data is None]
+        )
+        return [table for data in found if data for table in _known(data)]
 
     async def _drop(self, entries: list[tuple[str, str]]) -> None:
         """Drops members from indexes, each given as (index, member)."""
-        if not entries:
-            return
-
-        async def send() -> list[int]:
-            pipe = self._link.client.pipeline(transaction=False)
-            for index, member in entries:
-                pipe.zrem(index, member)
-            return cast(list[int], await pipe.execute())
-
-        await self._link.call("drop", [index for index, _ in entries], send)
+        members = defaultdict[str, list[str]](list)
+        for index, member in entries:
+            members[index].append(member)
+        await self._link.each("drop", [*members], lambda pipe, index: pipe.zrem(index, *members[index]))
 
 
 def _passes(table: Table, preset: str, seat_count: int) -> bool:

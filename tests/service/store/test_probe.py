@@ -71,19 +71,24 @@ async def test_a_cluster_that_gives_up_has_lost_all(cluster_url: str) -> None:
 
 
 async def test_a_cluster_that_goes_on_has_lost_the_dead_ones(cluster_url: str) -> None:
-    """Where a cluster goes on without a master the shards of that one are lost, and tables of the others play on."""
+    """Where a cluster goes on without a master, its shards are lost; those of the others are played at and listed."""
     with servers.client(cluster_url) as client:
         assert isinstance(client, RedisCluster)
         client.config_set("cluster-require-full-coverage", "no", target_nodes=RedisCluster.ALL_NODES)
         nodes = [servers.node_of(client, KEYS.probe(shard)) for shard in range(SHARDS)]
     store = await Store.connect(cluster_url)
-    tables = [await created(store) for _ in range(60)]
+    tables = [new_table(likeness="kind") for _ in range(60)]
+    for table in tables:
+        await store.create(table, batch_of(table))
     killed = await asyncio.to_thread(servers.kill_master_of, cluster_url, KEYS.of(tables[0].game).game)
     dead = {shard for shard, node in enumerate(nodes) if node == killed}
     lost = await until(store, lambda lost: lost.keys() == dead)
     assert 0 < len(lost) < SHARDS
     kept = [table for table in tables if shard_of(table.game) not in dead]
-    for table in kept:
-        await advanced(store, table, 1)
+    for number, table in enumerate(kept):
+        kept[number] = await advanced(store, table, 1)
     assert len(kept) > 0
+    listed = (await store.open_tables(60)).tables
+    assert sorted(table.game for table in listed) == sorted(table.game for table in kept)
+    assert await store.fullest_alike("kind") in {table.game for table in kept}
     await store.close()
