@@ -1,5 +1,6 @@
 """What every test may ask for: Redis-compatible servers, and a loud word at the end where one of them cannot be had."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +8,9 @@ from typing import NoReturn
 
 import hypothesis
 import pytest
+
+# gRPC's own care for a process that forks, while its threads are busy, ends the new one before it is another program.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from service.embedded import EmbeddedRedis
 from tests import servers
