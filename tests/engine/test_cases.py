@@ -116,7 +116,7 @@ def test_a_case_that_holds_is_told_in_one_line(tmp_path: Path, capsys: pytest.Ca
         ({"voided": [1]}, "voided: expected (1,), found ()"),
         (
             {"dealt": {"hands": [7, 7], "stock": 37, "discard": 1}},
-            "dealt: expected Dealt(hands=(7, 7), stock=37, discard=1), found None",
+            "dealt: expected Dealt(hands=(7, 7), stock=37, discard=1, pool=0), found None",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from engine.actions import Action, Discard, Draw, LayDown, Pass, Take
 from engine.errors import BadRequest, BadRules, Misfit, Reason, Refused
-from engine.events import DealEnded, Discarded, Drew, Event, HandVoided, StockRenewed, TurnStarted
+from engine.events import DealEnded, DealStarted, Discarded, Drew, Event, HandVoided, StockRenewed, TurnStarted
 from engine.legal import check, is_legal, legal_actions
 from engine.notation import read_action, read_cards, write_action, write_position
 from engine.presets import PRESETS
@@ -227,6 +227,21 @@ def test_the_deal_passes_to_the_left() -> None:
     assert (then.dealer, then.turn, then.deal, then.scores) == (0, 1, 2, (18, 0, 0))
     assert (then.seed, then.next_seed) == (over.next_seed, bytes(SEED_SIZE))
     assert events[-1] == TurnStarted(1, 1)
+
+
+@pytest.mark.clause("P4")
+@pytest.mark.clause("P17")
+@pytest.mark.clause("P18")
+@pytest.mark.parametrize(
+    ("preset", "left", "pool"),
+    [("pool500", 0, 30), ("pool500", 75, 105), ("pool300", 1, 31), ("pool500-cutthroat", 0, 0)],
+)
+def test_what_is_left_in_the_pool_is_in_the_next_deals(preset: str, left: int, pool: int) -> None:
+    """What nobody has won, and what did not divide, is carried over to the next deal, and the stake comes on top."""
+    over = position(rules_of(preset), ["7C", "9C"], phase=Phase.DEAL_OVER, pool=left)
+    then, (begun, *_) = next_deal(over, bytes(SEED_SIZE))
+    assert isinstance(begun, DealStarted)
+    assert (then.pool, begun.pool) == (pool, pool)
 
 
 def test_a_next_deal_needs_an_ended_one() -> None:
