@@ -98,11 +98,12 @@ class Do(_Form, frozen=True):
 
 
 class Dealt(_Form, frozen=True):
-    """What a deal begins with: the numbers of cards in each hand, the stock and the discard pile."""
+    """What a deal begins with: the numbers of cards in each hand, the stock and the discard pile, and the pool."""
 
     hands: tuple[int, ...]
     stock: int
     discard: int
+    pool: int = 0
 
 
 class Expect(_Form, frozen=True):

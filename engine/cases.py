@@ -107,7 +107,7 @@ def _dealt(state: State) -> Dealt | None:
     if state.phase is not Phase.DEAL_OVER:
         return None
     then = next_deal(state, bytes(SEED_SIZE)).state
-    return Dealt(hands=tuple(map(len, then.hands)), stock=len(then.stock), discard=len(then.pile))
+    return Dealt(hands=tuple(map(len, then.hands)), stock=len(then.stock), discard=len(then.pile), pool=then.pool)
 
 
 def _compared_cards(case: Case, expect: Expect, state: State) -> Iterator[tuple[str, object, object]]:

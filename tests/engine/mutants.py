@@ -4,78 +4,9 @@ The clause's own tests must catch each of them (`test_mutants`). A break changes
 crash: a crash would be caught by anything.
 """
 
-import importlib
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import FunctionType, MappingProxyType, ModuleType
-from typing import NamedTuple
+from tests.engine.breaking import Mutant
 
-__all__ = ["MUTANTS", "Mutant", "broken"]
-
-ENGINE = Path(__file__).parents[2] / "engine"
-
-
-class Mutant(NamedTuple):
-    """What is broken, in which module of the engine: the text that stands there once, and what stands there instead."""
-
-    clause: str
-    breaks: str
-    module: str
-    was: str
-    becomes: str
-
-
-@contextmanager
-def broken(mutant: Mutant) -> Iterator[None]:
-    """The engine with the break in it, wherever its functions and tables have been imported to, until the end."""
-    source = (ENGINE / f"{mutant.module}.py").read_text()
-    if source.count(mutant.was) != 1:
-        raise ValueError(f"{mutant.module}.py holds {mutant.was!r} {source.count(mutant.was)} times")
-    module = importlib.import_module(f"engine.{mutant.module}")
-    made: dict[str, object] = {"__name__": module.__name__}
-    exec(compile(source.replace(mutant.was, mutant.becomes), f"{mutant.module}.py, broken", "exec"), made)  # noqa: S102
-    restore = [swap for name, value in made.items() if (swap := _swapped(vars(module).get(name), value))]
-    if not restore:
-        raise ValueError(f"{mutant.becomes!r} breaks nothing that {mutant.module}.py offers")
-    try:
-        for old, new in restore:
-            _put(old, new)
-        _forget(module)
-        yield
-    finally:
-        for old, new in restore:
-            _put(new, old)
-        _forget(module)
-
-
-def _forget(module: ModuleType) -> None:
-    """Empty the module's caches."""
-    for value in vars(module).values():
-        if hasattr(value, "cache_clear"):
-            value.cache_clear()
-
-
-def _swapped(old: object, new: object) -> tuple[object, object] | None:
-    """What stands for what: the code of a function, or a table that differs."""
-    old, new = getattr(old, "__wrapped__", old), getattr(new, "__wrapped__", new)
-    if isinstance(old, FunctionType) and isinstance(new, FunctionType) and old.__module__ == new.__module__:
-        return (old, new) if old.__code__ != new.__code__ else None
-    tables = (dict, MappingProxyType, frozenset, tuple)
-    return (old, new) if isinstance(old, tables) and isinstance(new, tables) and old != new else None
-
-
-def _put(old: object, new: object) -> None:
-    """Let the one stand where the other stood: in a function's place, or by every name that a table has."""
-    if isinstance(old, FunctionType) and isinstance(new, FunctionType):
-        old.__code__, new.__code__ = new.__code__, old.__code__
-        return
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] in ("engine", "tests"):
-            for key in [key for key, value in vars(module).items() if value is old]:
-                setattr(module, key, new)
-
+__all__ = ["MUTANTS"]
 
 MUTANTS = (
     # Basic Rummy
@@ -135,6 +66,23 @@ MUTANTS = (
     Mutant("B8", "a lone card is turned over", "draws", "and len(state.pile) > 1", "and len(state.pile) > 0"),
     Mutant("B8", "one turn-over too many is allowed", "step", "state.turn_overs >= rules", "state.turn_overs > rules"),
     Mutant("B8", "idle rounds go on for ever", "turns", "idle >= state.rules.idle_limit", "idle < 0"),
+    Mutant(
+        "B8",
+        "a seat that is out has not won where the next is stuck",
+        "scoring",
+        "if not winners and (by_hands",
+        "if (not winners or end is DealEnd.STUCK) and (by_hands",
+    ),
+    Mutant(
+        "B8",
+        "an opening draw voids no deal",
+        "step",
+        "if len(state.pile) < 2 and events:",
+        "if (len(state.pile) < 2 or state.turn_overs >= rules.turn_over_limit) and events:",
+    ),
+    Mutant(
+        "B8", "no limit is a limit of none", "turns", "DealEnd.IDLE if state.rules.idle_limit and", "DealEnd.IDLE if"
+    ),
     Mutant("B9", "the deal goes on after a seat is out", "turns", "if out and not state", "if out and state"),
     Mutant("B10", "a jack counts eleven", "scoring", "if rank > 10:", "if rank > 11:"),
     Mutant(
@@ -147,11 +95,19 @@ MUTANTS = (
         "out_at_once if seat in state.at_once",
         "out_at_once if seat in winners",
     ),
+    Mutant(
+        "B10",
+        "of two winners at once the last alone counts it",
+        "turns",
+        "at_once=(*state.at_once, seat)",
+        "at_once=(seat,)",
+    ),
     Mutant("B11", "three never play with ten", "rules", "return rules.hand_size\n", "return min(rules.hand_size, 7)\n"),
     # Rummy 500
     Mutant("F1", "five play with one pack", "rules", "is ByPlayers.BASIC else 4", "is ByPlayers.BASIC else 5"),
     Mutant("F2", "a set may be of any size", "melds", "most = rules.set_max or 255", "most = 255"),
     Mutant("F2", "equal cards lie in one set", "melds", "len(set(naturals)) < len(naturals)", "len(naturals) > 4"),
+    Mutant("F2", "four suits are four cards, whatever the limit", "melds", "return min(most, 4) if", "return 4 if"),
     Mutant(
         "F3",
         "a run has an ace at both ends",
@@ -221,6 +177,20 @@ MUTANTS = (
         "if way.low]",
     ),
     Mutant(
+        "F13",
+        "an ace goes above, with low named",
+        "melds",
+        "return max(fitting, key=lambda way: len(way.low)",
+        "return min(fitting, key=lambda way: len(way.low)",
+    ),
+    Mutant(
+        "F13",
+        "an ace goes below, with high named",
+        "melds",
+        "return max(fitting, key=lambda way: len(way.high)",
+        "return min(fitting, key=lambda way: len(way.high)",
+    ),
+    Mutant(
         "F14",
         "nothing is counted when one passes",
         "scoring",
@@ -234,11 +204,19 @@ MUTANTS = (
         "StockEmpty.PILE_ONLY and not state.stock",
         "StockEmpty.PILE_ONLY",
     ),
+    Mutant(
+        "F14",
+        "an opening draw turns over a pile that stays",
+        "step",
+        "if not wanted or rules.stock_empty is StockEmpty.PILE_ONLY:",
+        "if not wanted:",
+    ),
     # Pool Rummy 500
     Mutant("P1", "a pool pack has one joker", "presets", "jokers=2,", "jokers=1,"),
     Mutant("P2", "500 sharp is not enough", "scoring", "0 < rules.target <= best", "0 < rules.target < best"),
     Mutant("P3", "the dealer begins", "deal", "return (state.dealer + 1) % len(state.hands)", "return state.dealer"),
     Mutant("P4", "nothing is put in", "deal", "stake = (rules.stake or 0) if", "stake = 0 if"),
+    Mutant("P4", "a pool is not carried on", "step", "pool=state.pool,\n            seed", "pool=0,\n            seed"),
     Mutant(
         "P5",
         "an eleventh round is played",
@@ -302,6 +280,34 @@ MUTANTS = (
         "raise Refused(Reason.CARD_NOT_IN_HAND",
         "raise Misfit(Reason.CARD_NOT_IN_HAND",
     ),
+    Mutant(
+        "P15",
+        "a swap in vain is a foul",
+        "lays",
+        "Refused(Reason.NO_JOKER_TO_SWAP, why",
+        "Misfit(Reason.NO_JOKER_TO_SWAP, why",
+    ),
+    Mutant(
+        "P15",
+        "laying off on another's meld is a foul",
+        "lays",
+        'Refused(Reason.LAY_OFF_CLOSED, "a seat',
+        'Misfit(Reason.LAY_OFF_CLOSED, "a seat',
+    ),
+    Mutant(
+        "P15", "to leave out the card taken is a foul", "lays", "Refused(Reason.TAKEN_CARD", "Misfit(Reason.TAKEN_CARD"
+    ),
+    Mutant("P15", "a joker left over is a foul", "lays", "Refused(Reason.JOKER_NOT", "Misfit(Reason.JOKER_NOT"),
+    Mutant("P15", "laying the last card is a foul", "lays", "Refused(Reason.DISCARD_REQ", "Misfit(Reason.DISCARD_REQ"),
+    Mutant("P15", "a joker without a use is a foul", "lays", "Refused(Reason.CARD_NOT_US", "Misfit(Reason.CARD_NOT_US"),
+    Mutant(
+        "P15",
+        "a wrongly named kind is none",
+        "lays",
+        "raise Misfit(Reason.NOT_A_MELD",
+        "raise (Refused if lay.kind else Misfit)(Reason.NOT_A_MELD",
+    ),
+    Mutant("P15", "the next seat owes the joker of a void hand", "turns", "owed=False, owed_jokers=0)", "owed=False)"),
     Mutant("P16", "the deal goes on after a round with a seat out", "turns", "    if somebody_out:", "    if False:"),
     Mutant("P17", "no discard is higher than any", "scoring", "-1 if card == NO_CARD", "99 if card == NO_CARD"),
     Mutant("P17", "several share in round 1", "scoring", "(rules.one_winner or state.round == 1)", "rules.one_winner"),
@@ -311,6 +317,13 @@ MUTANTS = (
     ),
     Mutant("P18", "a draw is served in part", "step", "len(state.stock) < wanted:", "not state.stock:"),
     Mutant("P18", "the pool is lost", "scoring", "if winners else (0, pool)", "if winners else (0, 0)"),
+    Mutant(
+        "P18",
+        "the next deal begins without it",
+        "step",
+        "pool=state.pool,\n            seed",
+        "pool=0,\n            seed",
+    ),
     Mutant("P25", "the short game goes to 400", "presets", "target=300", "target=400"),
     Mutant("P26", "cutthroat winners share", "presets", "one_winner=True", "one_winner=False"),
     Mutant("P26", "cutthroat has a stake", "presets", "stake=0", "stake=30"),

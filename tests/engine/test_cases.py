@@ -6,7 +6,7 @@ from typing import get_args
 
 import msgspec
 import pytest
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from engine.casefile import Case, CaseError, position_of, read_case_file
 from engine.cases import failures, main
@@ -55,6 +55,32 @@ def test_every_option_is_shown_by_cases() -> None:
         words = words_of(field.type)
         assert shown >= words, field.name
         assert words or shown - {getattr(preset, field.name) for preset in PRESETS.values()}, field.name
+
+
+def test_cases_tell_the_numbers_of_an_option_apart() -> None:
+    """Of a number that cases set a field to, and any other that cases or presets have, one played for the other shows.
+
+    So a case does not claim a number that makes no difference in it, unless another case of the field does.
+    """
+    for name in RuleSet.__struct_fields__:
+        naming = [case for case in CASES if type(case.rules.get(name)) is int]
+        named: set[int] = {case.rules[name] for case in naming}
+        known = named | {value for preset in PRESETS.values() if type(value := getattr(preset, name)) is int}
+        shown = {
+            frozenset({case.rules[name], other})
+            for case in naming
+            for other in known - {case.rules[name]}
+            if fails_with(case, name, other)
+        }
+        assert {frozenset({one, other}) for one in named for other in known - {one}} <= shown, name
+
+
+def fails_with(case: Case, name: str, value: object) -> bool:
+    """Whether the case comes otherwise with the field set to another value; one that it cannot have shows nothing."""
+    try:
+        return bool(failures(replace(case, rules={**case.rules, name: value})))
+    except CaseError:
+        return False
 
 
 def words_of(kind: object) -> set[object]:
@@ -116,7 +142,7 @@ def test_a_case_that_holds_is_told_in_one_line(tmp_path: Path, capsys: pytest.Ca
         ({"voided": [1]}, "voided: expected (1,), found ()"),
         (
             {"dealt": {"hands": [7, 7], "stock": 37, "discard": 1}},
-            "dealt: expected Dealt(hands=(7, 7), stock=37, discard=1), found None",
+            "dealt: expected Dealt(hands=(7, 7), stock=37, discard=1, pool=0), found None",
         ),
     ],
 )

@@ -22,6 +22,7 @@ SHAPES = st.builds(
     st.sampled_from([2, 3, 4]),
 )
 WHOLE_SUIT = "2S 3S 4S 5S 6S 7S 8S 9S TS JS QS KS"
+THREE_TO_QUEEN = "3S 4S 5S 6S 7S 8S 9S TS JS QS"
 FEW_CARDS = st.lists(st.sampled_from(read_cards("AS 2S 3S 4S KS QS AH KH 4D 4C JK")), max_size=6).map(bytes)
 
 
@@ -126,6 +127,8 @@ def test_every_addition_is_listed_once(rules: RuleSet, lying: str, hand: bytes) 
         ("5H 6H 7H", "4H", "high", None, None),
         (WHOLE_SUIT, "AS", "low", "AS", ""),
         (WHOLE_SUIT, "AS", "high", "", "AS"),
+        (THREE_TO_QUEEN, "AS 2S KS", "low", "AS 2S", "KS"),
+        (THREE_TO_QUEEN, "AS 2S KS", "high", "2S", "KS AS"),
         ("3H 4H 5H", "JK JK JK", "low", None, None),
         ("QS KS JS", "JK JK", "high", None, None),
         ("4D 4C 4S", "JK", "low", None, None),

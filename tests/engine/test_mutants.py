@@ -11,7 +11,8 @@ from engine.casefile import read_case_file
 from engine.cases import failures
 from engine.errors import EngineError
 from tests.clauses import RULES, clauses_of
-from tests.engine.mutants import MUTANTS, Mutant, broken
+from tests.engine.breaking import Mutant, broken
+from tests.engine.mutants import MUTANTS
 from tests.strategies import rules_of
 
 ROOT = Path(__file__).parents[2]

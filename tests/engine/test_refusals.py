@@ -12,11 +12,15 @@ from engine.errors import Refused
 from engine.legal import check
 from engine.notation import read_action, read_cards
 from engine.state import Phase, State
+from engine.step import step
 from tests.strategies import position, rules_of
 
 
 class Row(NamedTuple):
-    """A refusal: the rules that differ, the position's fields, the action asked for, and all that is said of it."""
+    """A refusal: the rules that differ, the position's fields, the action asked for, and all that is said of it.
+
+    `foul`: where fouls count it is one (P15).
+    """
 
     rules: Mapping[str, object]
     fields: Mapping[str, Any]
@@ -26,6 +30,7 @@ class Row(NamedTuple):
     field: str
     cards: str
     says: str
+    foul: bool = False
 
 
 HAND = "9C 9D 4H 7H 2S KS"
@@ -58,10 +63,18 @@ ROWS = [
     Row({}, {}, "lay off 8H on 0", "CARD_NOT_IN_HAND", "B5", "", "8H", "does not hold 8H"),
     Row({}, {}, "swap 3C on 1", "CARD_NOT_IN_HAND", "B5", "", "3C", "does not hold 3C"),
     Row({}, {}, "discard 3C", "CARD_NOT_IN_HAND", "B6", "", "3C", "does not hold 3C"),
-    Row({}, {}, "lay down 9C 9D 2S", "NOT_A_MELD", "B5", "", "9C 9D 2S", "9C 9D 2S is no set and no run"),
+    Row({}, {}, "lay down 9C 9D 2S", "NOT_A_MELD", "B5", "", "9C 9D 2S", "9C 9D 2S is no set and no run", foul=True),
+    Row(
+        {}, {"hand": "9C 9D 9H 2S"}, "lay down 9C 9D 9H as run", "NOT_A_MELD", "B5", "", "9C 9D 9H", "is no set and",
+        foul=True,
+    ),
+    Row(
+        {}, {"hand": "7C 8C 9C 2S"}, "lay down 7C 8C 9C as set", "NOT_A_MELD", "B5", "", "7C 8C 9C", "is no set and",
+        foul=True,
+    ),
     Row({}, {"hand": "7H JK JK"}, "lay down 7H JK JK", "AMBIGUOUS_PLACE", "B7", "", "7H JK JK", "two ways"),
-    Row({}, {}, "lay off KS on 0", "NOT_A_LAY_OFF", "B6", "", "KS", "KS does not fit on 4H 5H 6H"),
-    Row({}, {}, "lay off 7H on 0 at low", "NOT_A_LAY_OFF", "B6", "", "7H", "at the low end of 4H 5H 6H"),
+    Row({}, {}, "lay off KS on 0", "NOT_A_LAY_OFF", "B6", "", "KS", "KS does not fit on 4H 5H 6H", foul=True),
+    Row({}, {}, "lay off 7H on 0 at low", "NOT_A_LAY_OFF", "B6", "", "7H", "at the low end of 4H 5H 6H", foul=True),
     Row({}, {"hand": "8H 2S"}, "lay off 8H on 2 at low", "NOT_A_LAY_OFF", "F13", "", "8H", "no ends"),
     Row({}, {"hand": "JK 2S"}, "lay off JK on 0", "AMBIGUOUS_PLACE", "F13", "", "JK", "either end of 4H 5H 6H"),
     Row({"joker_swap": "never"}, {}, "swap 4H on 1", "NO_JOKER_TO_SWAP", "P10", "joker_swap", "4H", "stay where"),
@@ -109,6 +122,19 @@ def test_a_refusal_says_why_by_which_rule_and_for_which_cards(row: Row) -> None:
         check(placed(row), 0, read_action(row.asked))
     found = refused.value
     assert (found.reason, found.clause, found.field, found.cards) == (row.reason, row.clause, row.field, row.cards)
+
+
+@pytest.mark.clause("P15")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.reason} {row.asked}")
+def test_cards_held_that_make_or_fit_no_meld_are_a_foul_and_nothing_else_is(row: Row) -> None:
+    """Where fouls count, of all refusals those alone void a hand that are for cards held, laid in no valid way."""
+    state = placed(row._replace(rules={**row.rules, "foul": "void_hand"}))
+    if row.foul:
+        assert step(state, 0, read_action(row.asked)).state.voided == (0,)
+    else:
+        with pytest.raises(Refused) as refused:
+            step(state, 0, read_action(row.asked))
+        assert refused.value.reason == row.reason
 
 
 NO_CARD_NAMED: list[Action] = [LayDown(b""), LayOff(0, b"")]

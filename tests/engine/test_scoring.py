@@ -84,6 +84,15 @@ def test_by_hands_a_deal_that_nobody_wins_is_void(end: DealEnd) -> None:
     assert result(position(rules_of(), ["7C", "9C"]), end) == DealResult(end, (), True, (0, 0))
 
 
+@pytest.mark.clause("B8")
+@pytest.mark.parametrize("end", [DealEnd.OUT, DealEnd.STOCK, DealEnd.STUCK])
+@pytest.mark.parametrize(("preset", "scores"), [("basic", (19, 0)), ("rummy500", (30, -19))])
+def test_who_is_out_has_won_whatever_ends_the_deal(preset: str, scores: tuple[int, ...], end: DealEnd) -> None:
+    """Where a round is completed, a deal that cannot go on after somebody is out is counted, and not void."""
+    state = position(rules_of(preset, finish_round=True), ["", "9C KC"], melds=[("TC TD TH", 0)])
+    assert result(state, end) == DealResult(end, (0,), False, scores)
+
+
 @pytest.mark.clause("F14")
 @pytest.mark.parametrize(
     ("end", "void"),

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from engine.actions import Action, Discard, Draw, LayDown, Pass, Take
 from engine.errors import BadRequest, BadRules, Misfit, Reason, Refused
-from engine.events import DealEnded, Discarded, Drew, Event, HandVoided, StockRenewed, TurnStarted
+from engine.events import DealEnded, DealStarted, Discarded, Drew, Event, HandVoided, StockRenewed, TurnStarted
 from engine.legal import check, is_legal, legal_actions
 from engine.notation import read_action, read_cards, write_action, write_position
 from engine.presets import PRESETS
@@ -229,6 +229,21 @@ def test_the_deal_passes_to_the_left() -> None:
     assert events[-1] == TurnStarted(1, 1)
 
 
+@pytest.mark.clause("P4")
+@pytest.mark.clause("P17")
+@pytest.mark.clause("P18")
+@pytest.mark.parametrize(
+    ("preset", "left", "pool"),
+    [("pool500", 0, 30), ("pool500", 75, 105), ("pool300", 1, 31), ("pool500-cutthroat", 0, 0)],
+)
+def test_what_is_left_in_the_pool_is_in_the_next_deals(preset: str, left: int, pool: int) -> None:
+    """What nobody has won, and what did not divide, is carried over to the next deal, and the stake comes on top."""
+    over = position(rules_of(preset), ["7C", "9C"], phase=Phase.DEAL_OVER, pool=left)
+    then, (begun, *_) = next_deal(over, bytes(SEED_SIZE))
+    assert isinstance(begun, DealStarted)
+    assert (then.pool, begun.pool) == (pool, pool)
+
+
 def test_a_next_deal_needs_an_ended_one() -> None:
     """While a deal is being played, and after the match, there is no next deal."""
     with pytest.raises(Refused, match=r"WRONG_PHASE.*the deal is not over"):
@@ -257,12 +272,29 @@ def test_the_events_of_a_draw_come_in_the_order_in_which_it_went() -> None:
 
 
 @pytest.mark.clause("B8")
-def test_a_draw_gives_as_many_cards_as_can_be_had() -> None:
-    """Where the pile cannot renew the stock either, an opening draw gives what there is."""
-    rules = rules_of(opening_draw=3, discard_draw="none", discard_differs=False)
-    state = position(rules, ["7C", "9C"], phase=Phase.DRAW, round=1, stock="2C", pile="4C")
-    then, events = step(state, 0, Draw())
-    assert (len(then.hands[0]), then.phase, len(events)) == (2, Phase.PLAY, 1)
+@pytest.mark.parametrize(
+    ("options", "pile", "turn_overs", "drawn", "phase"),
+    [
+        ({}, "4C 5C", 2, "2C 5C", Phase.PLAY),
+        ({}, "4C", 2, "2C", Phase.PLAY),
+        ({}, "4C", 3, "2C", Phase.PLAY),
+        ({}, "4C 5C", 3, "2C", Phase.DEAL_OVER),
+        ({"turn_over_limit": 4}, "4C 5C 6C", 3, "2C 5C 6C", Phase.PLAY),
+        ({"stock_empty": "shuffle"}, "4C 5C", 2, "2C 4C", Phase.PLAY),
+        ({"stock_empty": "shuffle"}, "4C 5C", 3, "2C", Phase.DEAL_OVER),
+        ({"stock_empty": "pile_only"}, "4C 5C 6C", 0, "2C", Phase.PLAY),
+        ({"stock_empty": "end_deal"}, "4C 5C 6C", 0, "", Phase.DEAL_OVER),
+    ],
+)
+def test_an_opening_draw_over_the_end_of_the_stock(
+    options: dict[str, object], pile: str, turn_overs: int, drawn: str, phase: Phase
+) -> None:
+    """It gives as many cards as there are, but one turn-over or shuffle too many voids the deal, a lone card never."""
+    rules = rules_of(**{"opening_draw": 3, "discard_draw": "none", "discard_differs": False, "deals": 2, **options})  # type: ignore[arg-type]
+    state = position(rules, ["7C", "9C"], phase=Phase.DRAW, round=1, stock="2C", pile=pile, turn_overs=turn_overs)
+    then = step(state, 0, Draw()).state
+    assert (then.hands[0], then.phase) == (bytes(sorted(read_cards(f"7C {drawn}"))), phase)
+    assert then.result is None or (then.result.void and then.result.winners == ())
 
 
 @pytest.mark.clause("B8")
