@@ -128,7 +128,8 @@ def _check_lay_down(state: State, seat: int, lay: LayDown) -> Placed:
         raise Refused(Reason.NOT_A_MELD, "no card is named", clause="B5")
     if not ways:
         named = write_cards(cards)
-        raise Misfit(Reason.NOT_A_MELD, f"{named} is no set and no run", clause="B5", cards=named)
+        what = f"no {lay.kind}" if lay.kind else "no set and no run"
+        raise Misfit(Reason.NOT_A_MELD, f"{named} is {what}", clause="B5", cards=named)
     if len(ways) > 1:
         named = write_cards(cards)
         why = f"{named} can be read in two ways; the action must say in which"

@@ -65,11 +65,11 @@ ROWS = [
     Row({}, {}, "discard 3C", "CARD_NOT_IN_HAND", "B6", "", "3C", "does not hold 3C"),
     Row({}, {}, "lay down 9C 9D 2S", "NOT_A_MELD", "B5", "", "9C 9D 2S", "9C 9D 2S is no set and no run", foul=True),
     Row(
-        {}, {"hand": "9C 9D 9H 2S"}, "lay down 9C 9D 9H as run", "NOT_A_MELD", "B5", "", "9C 9D 9H", "is no set and",
+        {}, {"hand": "9C 9D 9H 2S"}, "lay down 9C 9D 9H as run", "NOT_A_MELD", "B5", "", "9C 9D 9H", "is no run",
         foul=True,
     ),
     Row(
-        {}, {"hand": "7C 8C 9C 2S"}, "lay down 7C 8C 9C as set", "NOT_A_MELD", "B5", "", "7C 8C 9C", "is no set and",
+        {}, {"hand": "7C 8C 9C 2S"}, "lay down 7C 8C 9C as set", "NOT_A_MELD", "B5", "", "7C 8C 9C", "is no set",
         foul=True,
     ),
     Row({}, {"hand": "7H JK JK"}, "lay down 7H JK JK", "AMBIGUOUS_PLACE", "B7", "", "7H JK JK", "two ways"),
