@@ -28,7 +28,8 @@ DOWN_MS = 500
 """A master that is silent for so long is given up, once one has been killed here."""
 PATIENCE_MS = 60_000
 """As `DOWN_MS`, as long as none has been: a machine that is busy with something else makes no master fail over."""
-SETTLE_S = 60.0
+SETTLE_S = 150.0
+"""Sentinels judge nothing for half a minute once they have found their machine at a standstill."""
 
 
 @dataclass

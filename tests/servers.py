@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 
 import redis
@@ -23,6 +23,8 @@ from service.embedded import EmbeddedRedis
 OLDEST = "redis:7.0"  # what rummyd supports at the least; the embedded server is of the newest kind
 NAMED = "RUMMYD_TEST_REDIS_URL"
 CLUSTER_S = 60.0
+PATIENCE_MS = 60_000
+"""A node of a cluster is given up when it has been silent for so long: the machine may be busy with something else."""
 
 
 @contextlib.contextmanager
@@ -39,6 +41,7 @@ def cluster() -> Iterator[str]:
         ports = free_ports(3)
         for port in ports:
             options = ["--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes"]
+            options += ["--cluster-node-timeout", str(PATIENCE_MS)]
             stack.enter_context(EmbeddedRedis(options=options))
         join(ports)
         yield f"redis+cluster://127.0.0.1:{ports[0]}"
@@ -115,6 +118,13 @@ def kill_master_of(url: str, key: str) -> str:
     with client(f"redis://{name}") as node, contextlib.suppress(redis.ConnectionError):
         node.shutdown(nosave=True)
     return name
+
+
+def be_patient(nodes: Iterable[str]) -> None:
+    """Have these nodes of a cluster, which live, give up no other, once one that was killed is given up."""
+    for name in nodes:
+        with client(f"redis://{name}") as node:
+            node.config_set("cluster-node-timeout", PATIENCE_MS)
 
 
 def node_of(cluster: RedisCluster, key: str) -> str:

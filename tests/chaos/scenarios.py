@@ -100,7 +100,7 @@ async def redis_killed(folder: Path, scale: Scale) -> Figures:
         async def kill_on() -> None:
             nonlocal kills
             async with _seconds(scale) as left:
-                while left():
+                while left() or kills < 2:
                     await asyncio.sleep(1.5)
                     kills += 1
                     await asyncio.to_thread(redis.kill)

@@ -23,6 +23,15 @@ from tests.e2e.players import DRAW, game_of, sit_down, watching
 FOLDER = Path(__file__).parents[2] / "deploy" / "prometheus"
 QUIET = {"rummyd_worker_restarts_total"}
 """What there is nothing of where no server has several workers."""
+MEASURING = {
+    "RummydBusy",
+    "RummydDeliveryDelay",
+    "RummydDueLag",
+    "RummydRedisSlow",
+    "RummydSlownessFast",
+    "RummydSlownessSlow",
+}
+"""Alerts that measure the machine, too: on a busy one they may be pending, though none fires in so short a time."""
 
 
 @pytest.fixture
@@ -104,7 +113,9 @@ async def test_what_happens_is_seen(prometheus: str, tmp_path: Path, redis_url: 
     judged = [rule for group in found["groups"] for rule in group["rules"]]
     assert len(judged) > 15
     assert [rule["name"] for rule in judged if rule["health"] == "err"] == []
-    assert [rule["name"] for rule in judged if rule.get("state", "inactive") != "inactive"] == []
+    states = {rule["name"]: rule["state"] for rule in judged if rule.get("state", "inactive") != "inactive"}
+    assert states.keys() <= MEASURING
+    assert "firing" not in states.values()
 
 
 def has_values(api: httpx.Client, expression: str) -> bool:

@@ -92,7 +92,7 @@ async def test_a_match_through_the_proxy_outlives_servers(nginx: str, tmp_path: 
     with proxied(nginx, tmp_path, pair) as proxy:
         async with GrpcApi(proxy.grpc) as by_grpc, RestApi(proxy.rest) as by_rest:
             apis: list[Api] = [by_grpc, by_rest]
-            wanted = pb.CreateGameRequest(game=game_of(4, deals=3), request_id=new_id())
+            wanted = pb.CreateGameRequest(game=game_of(4, deals=6), request_id=new_id())
             name = (await by_rest.create_game(wanted)).name
             players = [await join(apis[seat % 2], name, f"Player {seat}", pace_s=0.05) for seat in range(4)]
             playing = [asyncio.create_task(player.play()) for player in players]

@@ -261,10 +261,16 @@ async def test_a_client_waits_as_long_as_it_is_told(start: Start, front: str) ->
     """The documented retry gets through a limit, and makes no call too many to do so."""
     server = start("--limit-tables-per-minute", "30")
     api = GrpcApi(server.grpc) if front == "grpc" else RestApi(server.rest)
+    names = list[str]()
+
+    def refusals() -> int:
+        return sum('"limit": "tables_per_minute"' in line for line in server.log())
+
     async with api:
-        names = [(await retried(partial(api.create_game, pb.CreateGameRequest(game=GAME)))).name for _ in range(31)]
-    assert len(set(names)) == 31
-    assert sum('"limit": "tables_per_minute"' in line for line in server.log()) == 1
+        while not refusals() and len(names) < 300:  # the slower the machine, the more tables there may be
+            names.append((await retried(partial(api.create_game, pb.CreateGameRequest(game=GAME)))).name)
+    assert refusals() == 1
+    assert len(set(names)) == len(names) > 30
 
 
 async def test_requests_that_are_too_large(rummyd: Rummyd) -> None:

@@ -24,6 +24,10 @@ from tests.e2e.live import LONGEST_S, Rummyd
 from tests.e2e.players import DRAW, client_of, game_of, sit_down, watching
 
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
+MOST_LAG_S = 0.1
+"""Callers who are held up for longer may come to a server that has ended: it turns them away until none has come for a
+fifth of a second.
+"""
 
 
 async def becomes(url: str, wanted: str) -> None:
@@ -57,33 +61,46 @@ async def test_control_c_stops_it_cleanly(start: Start) -> None:
 @fronts
 async def test_every_caller_is_told_that_the_server_stops(start: Start, front: str) -> None:
     """Of many who call on and on while the server is asked to stop, each is told so by the server itself."""
-    server = start()
+    for _ in range(5):
+        told, longest_lag_s = await told_at_the_end(start(), front)
+        if told == {("UNAVAILABLE", "SERVER_DRAINING")} or longest_lag_s <= MOST_LAG_S:
+            break
+    assert told == {("UNAVAILABLE", "SERVER_DRAINING")}
+
+
+async def told_at_the_end(server: Rummyd, front: str) -> tuple[set[tuple[str, str]], float]:
+    """What many who call on and on are told when a server stops, and the longest time that they were held up then."""
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(client_of(server, front)) for _ in range(4)]
         name = (await clients[0].create(game_of(2))).name
 
-        async def call_on(client: Client) -> Failure:
+        async def call_on(client: Client) -> None:
             while True:
-                try:
-                    await client.get(name)
-                except Failure as error:
-                    return error
+                await client.get(name)
 
-        async def open_streams(client: Client) -> Failure:
+        async def open_streams(client: Client) -> None:
             while True:
-                try:
-                    async with client.observe(name) as stream:
-                        await stream.next()
-                except Failure as error:
-                    return error
+                async with client.observe(name) as stream:
+                    await stream.next()
 
         calling = [
             asyncio.create_task(call(client)) for client in clients for call in [call_on] * 4 + [open_streams] * 2
         ]
         await becomes(server.metrics, r'^rummyd_calls_total\{code="CANCELLED",.*Observe",reason=""\} \d\d')
+        lags = [0.0]
+        measuring = asyncio.create_task(measure_lags(lags))
         assert await asyncio.to_thread(server.stop) == 0
-        told = await asyncio.gather(*calling)
-    assert {(error.code, error.reason) for error in told} == {("UNAVAILABLE", "SERVER_DRAINING")}
+        ends = await asyncio.gather(*calling, return_exceptions=True)
+        measuring.cancel()
+    return {(end.code, end.reason) if isinstance(end, Failure) else (repr(end), "") for end in ends}, max(lags)
+
+
+async def measure_lags(lags: list[float]) -> None:
+    """Keeps by how many seconds this process wakes too late, again and again."""
+    while True:
+        due = time.monotonic() + 0.01
+        await asyncio.sleep(0.01)
+        lags.append(time.monotonic() - due)
 
 
 @fronts

@@ -131,8 +131,9 @@ PARENT = """
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_it_ends_with_its_parent(tmp_path: Path, end: signal.Signals) -> None:
+def test_it_ends_with_its_parent(tmp_path: Path, end: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
     """However its parent ends, the server writes its data out and ends as well, and the folder serves the next one."""
+    monkeypatch.setattr(embedded, "LOCK_S", 60)
     program = textwrap.dedent(PARENT).format(data=str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
@@ -142,8 +143,8 @@ def test_it_ends_with_its_parent(tmp_path: Path, end: signal.Signals) -> None:
         parent.send_signal(end)
     with EmbeddedRedis(tmp_path) as successor:
         assert got(successor) == b"one"
-    assert eventually(lambda: not _alive(int(pid)))
-    assert eventually(lambda: not Path(url.removeprefix("unix://")).parent.exists())
+    assert eventually(lambda: not _alive(int(pid)), seconds=60)
+    assert eventually(lambda: not Path(url.removeprefix("unix://")).parent.exists(), seconds=60)
 
 
 def test_ctrl_c_is_its_parents_affair(embedded_redis: EmbeddedRedis) -> None:

@@ -112,7 +112,7 @@ test("who is told when to come again waits so long", async () => {
 test("patience ends, with what was heard last", async () => {
   const { rummyd, asked } = answering(...Array(100).fill(LOST));
   await assert.rejects(rummyd.getGame({ name: "games/a" }), { code: "UNAVAILABLE", reason: "", httpStatus: 0 });
-  assert.ok(asked.length > 2 && asked.length < 30);
+  assert.ok(asked.length >= 2 && asked.length < 30);
 });
 
 test("a caller may give up, in a call, in a pause and in a stream", async () => {

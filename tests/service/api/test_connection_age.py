@@ -62,7 +62,7 @@ async def test_a_stream_breaks_off_after_the_grace() -> None:
     with capture_logs() as lines:
         async with (
             asyncio.timeout(LONGEST_S),
-            serving(table.calls(), Age(0.2, 0.2)) as address,
+            serving(table.calls(), Age(1, 1)) as address,
             grpc.aio.insecure_channel(address) as channel,
         ):
             call = GameServiceStub(channel).Observe(pb.ObserveRequest(name=NAME))

@@ -305,8 +305,9 @@ async def test_deadline_cancels_the_handler() -> None:
     async with serving(table) as (_, channel):
         stub = game_service_pb2_grpc.GameServiceStub(channel)
         request = game_service_pb2.ActRequest(name=NAME, actions=[DRAW])
+        await channel.channel_ready()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await stub.Act(request, timeout=0.3)
+            await stub.Act(request, timeout=2)
         assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         await asyncio.wait_for(table.closed.wait(), 60)
 

@@ -347,7 +347,7 @@ async def test_waiting_with_a_limit_loses_nothing(store: Store) -> None:
             waiting.cancel()
             await asyncio.wait([waiting])
         await advanced(store, table, 1)
-        batch = await watch.next(5)
+        batch = await watch.next(60)
         assert batch is not None
         assert batch.version == 2
 

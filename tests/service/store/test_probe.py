@@ -83,6 +83,7 @@ async def test_a_cluster_that_goes_on_has_lost_the_dead_ones(cluster_url: str) -
     killed = await asyncio.to_thread(servers.kill_master_of, cluster_url, KEYS.of(tables[0].game).game)
     dead = {shard for shard, node in enumerate(nodes) if node == killed}
     lost = await until(store, lambda lost: lost.keys() == dead)
+    await asyncio.to_thread(servers.be_patient, set(nodes) - {killed})
     assert 0 < len(lost) < SHARDS
     kept = [table for table in tables if shard_of(table.game) not in dead]
     for number, table in enumerate(kept):

@@ -205,7 +205,7 @@ async def test_everything_of_a_game_expires(store: Store, store_url: str) -> Non
     with servers.client(store_url) as client:
         for key in (keys.game, keys.history, keys.record):
             assert 23 * 3600 < client.ttl(key) <= 24 * 3600
-            client.pexpire(key, 1000)
+            client.pexpire(key, 60_000)
         await advanced(store, table, 1)
         for key in (keys.game, keys.history, keys.record):
             assert client.ttl(key) > 23 * 3600
@@ -324,7 +324,7 @@ async def test_a_code_expires_with_its_game(store: Store, store_url: str) -> Non
     await store.create(table, batch_of(table))
     keys = Keys("rummyd").of(table.game, code=table.code)
     with servers.client(store_url) as client:
-        client.pexpire(keys.code, 1000)
+        client.pexpire(keys.code, 60_000)
         await advanced(store, table, 1)
         assert client.pexpiretime(keys.code) == client.pexpiretime(keys.game)
         kept = {key.decode() for key in client.scan_iter("*")}
