@@ -21,7 +21,7 @@ from tests import servers
 from tests.e2e.clients import Client, Failure, LostError
 from tests.e2e.conftest import Start
 from tests.e2e.live import LONGEST_S, Rummyd
-from tests.e2e.players import DRAW, client_of, game_of, sit_down, watching
+from tests.e2e.players import DRAW, client_of, game_of, new_id, sit_down, watching
 
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
 
@@ -157,7 +157,9 @@ async def test_without_redis_calls_fail_soon(start: Start, embedded_redis: Embed
     server = start("--redis-timeout-seconds", "0.5", "--heartbeat-seconds", "0.2", redis_url=embedded_redis.url)
     async with AsyncExitStack() as stack:
         client, spectator = [await stack.enter_async_context(client_of(server, front)) for _ in range(2)]
-        name = (await client.create(game_of(2))).name
+        client.patient = True  # a server with so little patience may miss an answer of Redis
+        name = (await client.create(game_of(2), request_id=new_id())).name
+        client.patient = False
         stream = await stack.enter_async_context(spectator.observe(name))
         assert (await stream.next()).snapshot.version == 1
         await becomes(f"{server.rest}/readyz", '^.*"ready"')
@@ -169,7 +171,8 @@ async def test_without_redis_calls_fail_soon(start: Start, embedded_redis: Embed
             with servers.frozen(embedded_redis):
                 await all_fail_soon(server, client, name)
         await becomes(f"{server.rest}/readyz", '^.*"ready"')
-        joined = await client.join(name)
+        client.patient = True
+        joined = await client.join(name, request_id=new_id())
         async with asyncio.timeout(LONGEST_S):
             message = pb.ObserveResponse()
             while not message.HasField("batch"):
