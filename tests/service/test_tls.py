@@ -20,6 +20,7 @@ from service.store.errors import StoreUnavailable
 from service.store.store import Store
 from service.tls import Tls, TlsError
 from tests.certificates import Authority
+from tests.patience import patient
 from tests.service.store.tables import created
 
 Files = tuple[Path, Path]
@@ -116,7 +117,7 @@ async def test_redis_by_tls(embedded_redis: EmbeddedRedis, authority: Authority)
     context = Tls.read(str(certificate), str(key), str(authority.certificate)).context
     async with relay(embedded_redis.url, context) as port:
         options = f"ssl_ca_certs={authority.certificate}&ssl_certfile={client[0]}&ssl_keyfile={client[1]}"
-        store = await Store.connect(f"rediss://localhost:{port}?{options}")
+        store = await Store.connect(f"rediss://localhost:{port}?{options}", patient())
         table = await created(store, versions=3)
         assert (await store.load(table.game)).table == table  # type: ignore[union-attr]
         async with store.feed.watch(table.game, 1) as watch:
