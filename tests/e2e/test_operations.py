@@ -28,7 +28,7 @@ fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
 
 async def becomes(url: str, wanted: str) -> None:
     """Waits until an address answers with a line like this."""
-    async with asyncio.timeout(LONGEST_S), httpx.AsyncClient() as http:
+    async with asyncio.timeout(LONGEST_S), httpx.AsyncClient(timeout=LONGEST_S) as http:
         while not re.search(wanted, (response := await http.get(url)).text, re.MULTILINE):
             assert response.status_code in (200, 503)
             await asyncio.sleep(0.05)
@@ -134,7 +134,7 @@ async def test_metrics_count_what_happens(start: Start) -> None:
         await match.play(12)
         with pytest.raises(Failure):
             await match.players[1].act(match.name, [DRAW, DRAW])
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=LONGEST_S) as http:
             shown = (await http.get(server.metrics)).text
     counts = re.findall(r"^(rummyd_\w+_total\{.*\}) (.*)$", shown, re.MULTILINE)
     counted = {name: float(number) for name, number in counts}
@@ -190,7 +190,7 @@ async def all_fail_soon(server: Rummyd, client: Client, name: str) -> None:
         assert (caught.value.code, caught.value.reason) == ("UNAVAILABLE", "STORE_UNAVAILABLE")
         assert time.monotonic() - start < 10
     await becomes(f"{server.rest}/readyz", "not ready")
-    async with httpx.AsyncClient(base_url=server.rest) as http:
+    async with httpx.AsyncClient(base_url=server.rest, timeout=LONGEST_S) as http:
         refused = await http.get(f"/v1/{name}")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert (await http.get("/healthz")).status_code == 200
@@ -258,7 +258,7 @@ async def test_connections_do_not_get_older_than_they_may(start: Start) -> None:
 
 async def test_the_docs_need_no_other_server(rummyd: Rummyd) -> None:
     """The page of the docs is made of files of this server alone."""
-    async with httpx.AsyncClient(follow_redirects=True) as http:
+    async with httpx.AsyncClient(follow_redirects=True, timeout=LONGEST_S) as http:
         page = await http.get(f"{rummyd.rest}/docs")
         links = [link for link in re.findall(r'(?:src|href)="([^"]+)"', page.text) if not link.startswith("data:")]
         assert len(links) >= 2

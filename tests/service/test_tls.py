@@ -20,7 +20,7 @@ from service.store.errors import StoreUnavailable
 from service.store.store import Store
 from service.tls import Tls, TlsError
 from tests.certificates import Authority
-from tests.patience import patient
+from tests.patience import LONGEST_S, patient
 from tests.service.store.tables import created
 
 Files = tuple[Path, Path]
@@ -52,7 +52,7 @@ async def over_rest(server: Server, authority: Authority, client: Files | None =
     context = ssl.create_default_context(cafile=str(authority.certificate))
     if client:
         context.load_cert_chain(*client)
-    async with httpx.AsyncClient(verify=context, trust_env=False) as http:
+    async with httpx.AsyncClient(verify=context, trust_env=False, timeout=LONGEST_S) as http:
         answer = await http.get(f"https://localhost:{server.addresses.rest[1]}/v1/ruleSets")
         return len(answer.json()["ruleSets"])
 
@@ -63,7 +63,7 @@ async def test_both_fronts_speak_tls(redis_url: str, authority: Authority) -> No
     async with running(settings(redis_url, tls_certificate=certificate, tls_key=key)) as server:
         assert await over_grpc(server, authority) == await over_rest(server, authority) >= 5
         with pytest.raises(httpx.TransportError):
-            async with httpx.AsyncClient(trust_env=False) as http:
+            async with httpx.AsyncClient(trust_env=False, timeout=LONGEST_S) as http:
                 await http.get(f"http://localhost:{server.addresses.rest[1]}/v1/ruleSets")
         with pytest.raises(grpc.aio.AioRpcError):
             async with grpc.aio.insecure_channel(f"localhost:{server.addresses.grpc[1]}") as channel:
