@@ -273,7 +273,7 @@ async def _store(settings: Settings, url: str, stack: AsyncExitStack) -> Store:
             call_s=settings.redis_timeout_seconds,
             replicas=settings.redis_replicas,
         ),
-        feed=FeedLimits(room=settings.watcher_queue),
+        feed=FeedLimits(room=settings.watcher_queue, subscribe_s=settings.redis_timeout_seconds),
     )
     try:
         store = await Store.connect(url, options)

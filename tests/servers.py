@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import socket
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -167,20 +168,31 @@ def frozen(*servers: EmbeddedRedis) -> Iterator[None]:
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports whose cluster ports, 10,000 above, are free as well, for as long as nobody else takes them."""
+    """Ports whose cluster ports, 10,000 above, are free as well. On Linux nobody is given one who asks for any port.
+
+    There a port that is bound, though nobody listens on it, is free to those alone who ask for that very one.
+    """
     with contextlib.ExitStack() as stack:
         ports: list[int] = []
         while len(ports) < number:
-            port = stack.enter_context(_listener(0)).getsockname()[1]
+            pair = [stack.enter_context(_socket()) for _ in range(2)]
+            pair[0].bind(("127.0.0.1", 0))
+            port = pair[0].getsockname()[1]
             if port < 55_536:
                 with contextlib.suppress(OSError):
-                    stack.enter_context(_listener(port + 10_000))
+                    pair[1].bind(("127.0.0.1", port + 10_000))
                     ports.append(port)
+                    if sys.platform == "linux":
+                        for bound in pair:
+                            bound.detach()  # open, and bound, until this process ends
         return ports
 
 
-def _listener(port: int) -> socket.socket:
-    return socket.create_server(("127.0.0.1", port))
+def _socket() -> socket.socket:
+    """One beside which a server may bind its own, that says SO_REUSEADDR as well: all servers do."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return made
 
 
 def join(ports: list[int]) -> None:

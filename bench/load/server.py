@@ -38,6 +38,8 @@ class Where:
     metrics: str = ""
     redis: str = ""
     workers: int = 1
+    flags: tuple[str, ...] = ()
+    """Further ones of the server that is started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +65,5 @@ async def serving(where: Where) -> AsyncIterator[Server]:
     with tempfile.TemporaryDirectory(prefix="rummyd-load-") as folder, EmbeddedRedis(Path(folder)) as store:
         url = where.redis or store.url
         flags = ("--redis-url", url, "--workers", str(where.workers), "--log-level", "warning")
-        async with rummyd(*flags, *_NO_LIMITS, *ONE_OF_MANY) as server:
+        async with rummyd(*flags, *_NO_LIMITS, *ONE_OF_MANY, *where.flags) as server:
             yield Server(server.grpc, server.rest, server.metrics, url)

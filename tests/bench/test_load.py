@@ -21,6 +21,8 @@ from bench.load.table import Table
 from bench.load.tally import Latency, Tally, now
 from tests.servers import free_ports
 
+PATIENT = ("--redis-timeout-seconds", "30")
+"""What is counted here is right on a server that is held up for some seconds, too."""
 SHORT = Plan(tables=4, seconds=30, most=300)
 PACED = Plan(tables=4, seconds=30, most=40, rate=40.0, connections=0)
 PLANS = (SHORT, replace(SHORT, streams=False), PACED, replace(PACED, front="rest"))
@@ -31,7 +33,7 @@ def outcomes() -> Sequence[Outcome]:
     """Four short runs, as many as those of `make capacity`, on one server."""
 
     async def measured() -> Sequence[Outcome]:
-        async with serving(Where()) as server:
+        async with serving(Where(flags=PATIENT)) as server:
             return [await measure(server, plan) for plan in PLANS]
 
     return asyncio.run(measured())
@@ -176,7 +178,7 @@ def test_figures_of_a_pace_that_was_not_kept_are_not_written(outcomes: Sequence[
 
 async def test_the_news_of_an_act_that_was_sent_late_counts_from_when_it_was_due() -> None:
     """What an act waited for before it was sent is in the time to its observers, as it is in that to its answer."""
-    async with serving(Where()) as server:
+    async with serving(Where(flags=PATIENT)) as server:
         connection, tally = connect(server, "grpc"), Tally()
         table = Table([connection.api] * 2, Game(seat_count=2), tally)
         await table.sit_down()
@@ -205,7 +207,7 @@ def test_a_schedule_tells_what_its_acts_waited(outcomes: Sequence[Outcome]) -> N
 
 async def test_a_match_that_is_over_is_followed_by_another() -> None:
     """A table plays match after match, each at a table of its own."""
-    async with serving(Where()) as server:
+    async with serving(Where(flags=PATIENT)) as server:
         connection, tally = connect(server, "grpc"), Tally()
         table = Table([connection.api] * 2, Game(seat_count=2), tally)
         await table.sit_down()

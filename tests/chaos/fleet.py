@@ -20,7 +20,7 @@ from clients.over_grpc import GrpcApi
 from clients.over_rest import RestApi
 from tests.e2e.live import Rummyd
 
-_FLAGS = ("--history-length", "100000", "--bot-think-ms", "50")
+_FLAGS = ("--history-length", "100000", "--bot-think-ms", "50", "--redis-timeout-seconds", "2")
 
 
 class AnyServer(Api):

@@ -31,6 +31,7 @@ from service.store.table import Phase, Table
 from tests.chaos.churn import memory_of
 from tests.chaos.scenarios import Figures, Scale
 from tests.e2e.players import game_of
+from tests.patience import patient
 from tests.strategies import any_legal, some_action
 
 PROCESSES: Final = 2
@@ -89,7 +90,7 @@ def _work(url: str, number: int, acts: int, seconds: float) -> Tally:
 
 
 async def _send(url: str, chance: random.Random, acts: int, seconds: float) -> Tally:
-    store = await Store.connect(url)
+    store = await Store.connect(url, patient())
     desk, tally, early = Desk(store), Tally(), 0
     begun = monotonic()
     end = begun + seconds

@@ -24,6 +24,7 @@ from tests.chaos.load import PATIENCE_S, Hand, Plan, play_table
 from tests.chaos.record import TableRecord, Watched
 from tests.chaos.seating import Seating
 from tests.e2e.players import game_of
+from tests.patience import patient
 from tests.replicated import Servers, cluster_of_six, sentinel_trio
 
 ALWAYS: Final = ("--appendfsync", "always")
@@ -208,7 +209,7 @@ async def stale_failover(folder: Path, scale: Scale, replicas: int) -> Figures:
                 await ours.kill(ours.up[0])
                 for hand in hands:
                     watching.create_task(hand.play())
-            store = await Store.connect(redis.url)
+            store = await Store.connect(redis.url, patient())
             found: list[str] = []
             for record in figures.records:
                 truth = await truth_of(store, redis.url, record.game)
@@ -283,7 +284,7 @@ async def _seconds(scale: Scale) -> AsyncIterator[Callable[[], bool]]:
 async def check(figures: Figures, redis_url: str, *, forked: bool, silences: Sequence[tuple[int, int]] = ()) -> None:
     """Holds all that was told to all that is stored; see `faults`."""
     found: list[str] = []
-    store = await Store.connect(redis_url)
+    store = await Store.connect(redis_url, patient())
     try:
         for record in figures.records:
             truth = await truth_of(store, redis_url, record.game)

@@ -20,6 +20,7 @@ from tests.chaos.load import Plan, play_table
 from tests.chaos.record import Ask, TableRecord
 from tests.chaos.scenarios import truth_of
 from tests.e2e.players import game_of
+from tests.patience import patient
 
 Played = tuple[TableRecord, Truth]
 
@@ -41,7 +42,7 @@ async def play(folder: Path, plan: Plan) -> Played:
     with EmbeddedRedis() as redis:
         async with fleet(folder, redis.url, size=1) as ours:
             await play_table(ours.any, plan, random.Random(5), record)  # noqa: S311 - a player
-            store = await Store.connect(redis.url)
+            store = await Store.connect(redis.url, patient())
             truth = await truth_of(store, redis.url, record.game)
             await store.close()
     return record, truth

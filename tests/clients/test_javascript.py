@@ -97,7 +97,7 @@ def test_the_program_of_its_page_plays(node: str, redis_url: str, tmp_path: Path
             timeout=LONGEST_S,
         )
         assert done.returncode == 0, done.stderr
-        with httpx.Client(base_url=f"{server.rest}/v1/", trust_env=False) as http:
+        with httpx.Client(base_url=f"{server.rest}/v1/", trust_env=False, timeout=LONGEST_S) as http:
             assert http.get(done.stdout.strip()).json()["state"] == "STATE_FINISHED"
 
 
@@ -111,7 +111,7 @@ def test_it_plays_a_match_across_the_end_of_the_server(node: str, redis_url: str
             said = list(_restarting(server, playing.stdout))
             wrong = playing.stderr.read()
         assert playing.returncode == 0, wrong
-        with httpx.Client(base_url=f"{server.rest}/v1/", trust_env=False) as http:
+        with httpx.Client(base_url=f"{server.rest}/v1/", trust_env=False, timeout=LONGEST_S) as http:
             result = http.get(said[0]).json()["view"]["result"]
     versions = [int(line.split()[0]) for line in said if re.match(r"\d+ (?!snapshot)", line)]
     assert versions == list(range(versions[0], versions[-1] + 1))

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.e2e.live import Rummyd
+from tests.web import HTTP
 
 
 @pytest.fixture(scope="session")
@@ -19,5 +19,5 @@ def rummyd(redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="session")
 def document(rummyd: Rummyd) -> dict[str, Any]:
     """The description that the server gives of itself."""
-    described: dict[str, Any] = httpx.get(f"{rummyd.rest}/openapi.json").json()
+    described: dict[str, Any] = HTTP.get(f"{rummyd.rest}/openapi.json").json()
     return described

@@ -70,7 +70,7 @@ def a_redis() -> Iterator[tuple[EmbeddedRedis, str]]:
 def test_the_image_takes_calls_and_stops_cleanly(image: Image) -> None:
     """The entry point, with the image's variables alone, starts a server that plays, and ends with 0 when told to."""
     with a_redis() as (_, url), started(image, url) as (process, variables):
-        with httpx.Client(base_url=f"http://127.0.0.1:{variables['RUMMYD_REST_PORT']}/v1/") as api:
+        with httpx.Client(base_url=f"http://127.0.0.1:{variables['RUMMYD_REST_PORT']}/v1/", timeout=LONGEST_S) as api:
             assert _one_act(api) == 4
         process.send_signal(signal.SIGTERM)
         said, _ = process.communicate(timeout=LONGEST_S)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import dockerfile_parse
-import httpx
 import pytest
 import yaml
 
@@ -14,6 +13,7 @@ from service import settings
 from service.observability import metrics
 from service.settings import Settings
 from tests.e2e.live import Rummyd
+from tests.web import HTTP
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 K8S = DEPLOY / "k8s"
@@ -107,7 +107,7 @@ def test_probes_ask_what_a_server_answers(tmp_path: Path, redis_url: str) -> Non
     paths = {container()[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
     assert paths == {"/healthz", "/readyz"}
     with Rummyd(tmp_path, redis_url=redis_url) as server:
-        assert {httpx.get(server.rest + path).status_code for path in paths} == {200}
+        assert {HTTP.get(server.rest + path).status_code for path in paths} == {200}
 
 
 def test_no_proxy_cuts_off_a_quiet_stream() -> None:

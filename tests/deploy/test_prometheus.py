@@ -58,7 +58,10 @@ def scraping(program: str, folder: Path, targets: list[str]) -> Iterator[httpx.C
         "log.level": "error",
     }
     command = [program, *(f"--{name}={value}" for name, value in flags.items())]
-    with subprocess.Popen(command) as process, httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1/") as api:
+    with (
+        subprocess.Popen(command) as process,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1/", timeout=LONGEST_S) as api,
+    ):
         try:
             yield api
         finally:

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 import grpc
-import httpx
 import pytest
 from rummy.v1 import game_service_pb2 as pb
 from rummy.v1.game_pb2 import Game
@@ -29,6 +28,7 @@ from tests import servers
 from tests.conftest import Lacking
 from tests.e2e.live import LONGEST_S, Rummyd
 from tests.e2e.players import game_of, new_id
+from tests.web import HTTP
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "proxy" / "nginx.conf"
 
@@ -117,7 +117,7 @@ def test_nobody_chooses_his_address(nginx: str, tmp_path: Path, redis_url: str) 
         claims = [f"192.0.2.{number}" for number in range(1, 41)]
         url = f"{proxy.rest}/v1/games"
         statuses = {
-            httpx.post(url, json={"seatCount": 2}, headers={"x-forwarded-for": claim}).status_code for claim in claims
+            HTTP.post(url, json={"seatCount": 2}, headers={"x-forwarded-for": claim}).status_code for claim in claims
         }
         assert statuses == {200, 429}
         with grpc.insecure_channel(proxy.grpc) as channel:

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from tests.patience import PATIENT_SERVER
+
 UNLIMITED = {
     f"RUMMYD_LIMIT_{name}": "0"
     for name in (
@@ -47,14 +49,15 @@ class Rummyd:
 
     `folder` gets its log. Without `redis_url` it has an embedded server of its own, thrown away. `flags` are further
     ones of its own, such as `--heartbeat-seconds 0.2`. All its clients have one address, and far more to do than any
-    client has: it has no limits but those among its flags.
+    client has: it has no limits but those among its flags. It is patient with its Redis, too.
     """
 
     def __init__(self, folder: Path, *flags: str, redis_url: str | None = None, **variables: str) -> None:
         self._log = folder / "rummyd.log"
         self._flags = ["--log-format", "json", *([] if redis_url else ["--embedded", "--throw-away"]), *flags]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("RUMMYD_")}
-        self._environment = inherited | UNLIMITED | variables | ({"RUMMYD_REDIS_URL": redis_url} if redis_url else {})
+        given = variables | ({"RUMMYD_REDIS_URL": redis_url} if redis_url else {})
+        self._environment = inherited | UNLIMITED | PATIENT_SERVER | given
         self._process: subprocess.Popen[str] | None = None
         self._ports: Sequence[str] = ("0", "0", "0")
         self.grpc = self.rest = self.metrics = ""

@@ -21,6 +21,7 @@ from tests.e2e.conftest import Start
 from tests.e2e.live import Rummyd
 from tests.e2e.players import DRAW, Match, client_of, game_of, new_id, sit_down
 from tests.e2e.test_operations import becomes
+from tests.patience import LONGEST_S
 
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
 GAME = game_of(2)
@@ -245,7 +246,7 @@ async def test_api_keys(start: Start, front: str, tmp_path: Path) -> None:
             name = (await client.create(GAME)).name
         await guest.join(name)
         assert (await guest.get(name)).version == 2
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=LONGEST_S) as http:
             document = (await http.get(f"{server.rest}/openapi.json")).json()
         assert document["paths"]["/v1/games"]["post"]["security"] == [{"apiKey": []}]
         api = GrpcApi(server.grpc, KEY) if front == "grpc" else RestApi(server.rest, KEY)
@@ -280,6 +281,6 @@ async def test_requests_that_are_too_large(rummyd: Rummyd) -> None:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await GameServiceStub(channel).GetGame(request)
     assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=LONGEST_S) as http:
         answer = await http.post(f"{rummyd.rest}/v1/games", content=b" " * 70_000)
     assert (answer.status_code, answer.json()["error"]["details"][0]["reason"]) == (413, "BODY_TOO_LARGE")

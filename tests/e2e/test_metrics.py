@@ -35,7 +35,7 @@ def names() -> set[str]:
 
 async def shown(server: Rummyd) -> dict[str, float]:
     """The sum of the samples of each metric."""
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=LONGEST_S) as http:
         text = (await http.get(server.metrics)).text
     sums: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
@@ -97,7 +97,7 @@ async def test_every_metric_moves_when_its_thing_happens(start: Start, embedded_
 async def test_what_will_be_counted_is_shown_from_the_start(start: Start) -> None:
     """Open streams, failures by method, refusals by limit, errors and resends of the store are shown from the first."""
     server = start()
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=LONGEST_S) as http:
         text = (await http.get(server.metrics)).text
     found = {
         (sample.name, *(sample.labels.get(label, "") for label in ("front", "reason", "limit", "operation")))

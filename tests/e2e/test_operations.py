@@ -21,7 +21,7 @@ from tests import servers
 from tests.e2e.clients import Client, Failure, LostError
 from tests.e2e.conftest import Start
 from tests.e2e.live import LONGEST_S, Rummyd
-from tests.e2e.players import DRAW, client_of, game_of, sit_down, watching
+from tests.e2e.players import DRAW, client_of, game_of, new_id, sit_down, watching
 
 fronts = pytest.mark.parametrize("front", ["grpc", "rest"])
 MOST_LAG_S = 0.1
@@ -32,7 +32,7 @@ fifth of a second.
 
 async def becomes(url: str, wanted: str) -> None:
     """Waits until an address answers with a line like this."""
-    async with asyncio.timeout(LONGEST_S), httpx.AsyncClient() as http:
+    async with asyncio.timeout(LONGEST_S), httpx.AsyncClient(timeout=LONGEST_S) as http:
         while not re.search(wanted, (response := await http.get(url)).text, re.MULTILINE):
             assert response.status_code in (200, 503)
             await asyncio.sleep(0.05)
@@ -151,7 +151,7 @@ async def test_metrics_count_what_happens(start: Start) -> None:
         await match.play(12)
         with pytest.raises(Failure):
             await match.players[1].act(match.name, [DRAW, DRAW])
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=LONGEST_S) as http:
             shown = (await http.get(server.metrics)).text
     counts = re.findall(r"^(rummyd_\w+_total\{.*\}) (.*)$", shown, re.MULTILINE)
     counted = {name: float(number) for name, number in counts}
@@ -175,7 +175,9 @@ async def test_without_redis_calls_fail_soon(start: Start, embedded_redis: Embed
     server = start("--redis-timeout-seconds", "0.5", "--heartbeat-seconds", "0.2", redis_url=embedded_redis.url)
     async with AsyncExitStack() as stack:
         client, spectator = [await stack.enter_async_context(client_of(server, front)) for _ in range(2)]
-        name = (await client.create(game_of(2))).name
+        client.patient = True  # a server with so little patience may miss an answer of Redis
+        name = (await client.create(game_of(2), request_id=new_id())).name
+        client.patient = False
         stream = await stack.enter_async_context(spectator.observe(name))
         assert (await stream.next()).snapshot.version == 1
         await becomes(f"{server.rest}/readyz", '^.*"ready"')
@@ -187,7 +189,8 @@ async def test_without_redis_calls_fail_soon(start: Start, embedded_redis: Embed
             with servers.frozen(embedded_redis):
                 await all_fail_soon(server, client, name)
         await becomes(f"{server.rest}/readyz", '^.*"ready"')
-        joined = await client.join(name)
+        client.patient = True
+        joined = await client.join(name, request_id=new_id())
         async with asyncio.timeout(LONGEST_S):
             message = pb.ObserveResponse()
             while not message.HasField("batch"):
@@ -205,7 +208,7 @@ async def all_fail_soon(server: Rummyd, client: Client, name: str) -> None:
         assert (caught.value.code, caught.value.reason) == ("UNAVAILABLE", "STORE_UNAVAILABLE")
         assert time.monotonic() - start < 10
     await becomes(f"{server.rest}/readyz", "not ready")
-    async with httpx.AsyncClient(base_url=server.rest) as http:
+    async with httpx.AsyncClient(base_url=server.rest, timeout=LONGEST_S) as http:
         refused = await http.get(f"/v1/{name}")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert (await http.get("/healthz")).status_code == 200
@@ -273,7 +276,7 @@ async def test_connections_do_not_get_older_than_they_may(start: Start) -> None:
 
 async def test_the_docs_need_no_other_server(rummyd: Rummyd) -> None:
     """The page of the docs is made of files of this server alone."""
-    async with httpx.AsyncClient(follow_redirects=True) as http:
+    async with httpx.AsyncClient(follow_redirects=True, timeout=LONGEST_S) as http:
         page = await http.get(f"{rummyd.rest}/docs")
         links = [link for link in re.findall(r'(?:src|href)="([^"]+)"', page.text) if not link.startswith("data:")]
         assert len(links) >= 2

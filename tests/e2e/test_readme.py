@@ -90,7 +90,7 @@ def test_capacity() -> None:
 def test_error(rummyd: Rummyd) -> None:
     """The error that the README shows is, word for word, what the server answers."""
     (shown,) = blocks("json")
-    with httpx.Client(base_url=f"{rummyd.rest}/v1/", trust_env=False) as http:
+    with httpx.Client(base_url=f"{rummyd.rest}/v1/", trust_env=False, timeout=LONGEST_S) as http:
         game = http.post("games", json={"seatCount": 2}).json()["name"]
         tokens = [http.post(f"{game}:join", json={"displayName": name}).json()["token"] for name in ("Ada", "Ben")]
         answer = http.post(

@@ -15,6 +15,7 @@ from tests.e2e.naming import CARD, forms
 from tests.e2e.players import Match, client_of, game_of
 from tests.e2e.prying import SEATS, Party
 from tests.e2e.sight import Sight
+from tests.patience import LONGEST_S, patient
 
 GAMES: dict[str, dict[str, object]] = {
     "basic": {"deals": 2, "jokers": 2, "stockEmpty": "STOCK_EMPTY_SHUFFLE"},
@@ -48,7 +49,7 @@ async def test_no_secret_is_told(talkative: Rummyd, redis_url: str, preset: str)
         for watcher in party.watchers:
             await watcher.ended()
         replay = await strangers[0].replay(name)
-        async with httpx.AsyncClient() as http:
+        async with httpx.AsyncClient(timeout=LONGEST_S) as http:
             metrics = (await http.get(talkative.metrics)).text
     history = await happened(redis_url, name)
     all_things_happened(history)
@@ -112,7 +113,7 @@ async def pry(client: Client, name: str, calls: Sequence[Awaitable[object]]) -> 
 
 async def stored(redis_url: str, name: str) -> Table:
     """A table with all its secrets, as it is kept."""
-    store = await Store.connect(redis_url)
+    store = await Store.connect(redis_url, patient())
     try:
         loaded = await store.load(name.removeprefix("games/"))
     finally:
@@ -123,7 +124,7 @@ async def stored(redis_url: str, name: str) -> Table:
 
 async def happened(redis_url: str, name: str) -> Sequence[Batch]:
     """The whole history of a table, as it is kept: not redacted for anybody."""
-    store = await Store.connect(redis_url)
+    store = await Store.connect(redis_url, patient())
     try:
         history = await store.history(name.removeprefix("games/"), 0, 100_000)
     finally:

@@ -31,6 +31,7 @@ from tests.e2e.clients import Client, Heard
 from tests.e2e.here import served
 from tests.e2e.players import DRAW, Match, Watcher, client_of, game_of, watching
 from tests.e2e.sight import Sight
+from tests.patience import patient
 
 PEEPING: ContextVar[bool] = ContextVar("PEEPING", default=False)
 
@@ -70,7 +71,7 @@ async def played(redis_url: str) -> Told:
             await client.get(name)
             await client.events(name, after=1)
         replay = await clients[0].replay(name)
-    store = await Store.connect(redis_url)
+    store = await Store.connect(redis_url, patient())
     history = await store.history(name.removeprefix("games/"), 0, 1000)
     await store.close()
     assert history

@@ -16,6 +16,7 @@ from rummy.v1.game_pb2 import Game
 from rummy.v1.game_service_pb2_grpc import GameServiceStub
 
 from tests.e2e.conftest import Start
+from tests.patience import LONGEST_S
 
 TRACES = {"grpc": "0af7651916cd43dd8448eb211c80319c", "rest": "1bf7651916cd43dd8448eb211c80319d"}
 PARENT = "b7ad6b7169203331"
@@ -64,7 +65,10 @@ def test_a_call_is_a_part_of_its_callers_trace(start: Start) -> None:
     """A call's span is below that of a trusted caller, with its parts below it; neither it nor the log has a token."""
     with collector() as (endpoint, bodies):
         server = start("--traces-endpoint", endpoint, "--traces-trust-parents")
-        with httpx.Client(base_url=server.rest) as http, grpc.insecure_channel(server.grpc) as channel:
+        with (
+            httpx.Client(base_url=server.rest, timeout=LONGEST_S) as http,
+            grpc.insecure_channel(server.grpc) as channel,
+        ):
             name = http.post("/v1/games", json={"seatCount": 2}, headers={"traceparent": traceparent("rest")}).json()[
                 "name"
             ]
@@ -93,7 +97,7 @@ def test_a_trusted_caller_decides_what_is_traced(start: Start) -> None:
     """A call whose caller does not record its trace is not recorded, and yet found in the log by the trace's id."""
     with collector() as (endpoint, bodies):
         server = start("--traces-endpoint", endpoint, "--traces-share", "1", "--traces-trust-parents")
-        with httpx.Client(base_url=server.rest) as http:
+        with httpx.Client(base_url=server.rest, timeout=LONGEST_S) as http:
             http.get("/v1/games", headers={"traceparent": traceparent("rest", sampled=False)})
             http.get("/v1/games")
         assert server.stop() == 0
@@ -108,7 +112,10 @@ def test_whoever_calls_does_not_decide_what_is_traced(start: Start, share: int) 
     """By itself a server traces its share, whatever callers say of their traces; a call's own is linked to theirs."""
     with collector() as (endpoint, bodies):
         server = start("--traces-endpoint", endpoint, "--traces-share", str(share))
-        with httpx.Client(base_url=server.rest) as http, grpc.insecure_channel(server.grpc) as channel:
+        with (
+            httpx.Client(base_url=server.rest, timeout=LONGEST_S) as http,
+            grpc.insecure_channel(server.grpc) as channel,
+        ):
             for sampled in (True, False):
                 http.get("/v1/games", headers={"traceparent": traceparent("rest", sampled=sampled)})
                 about = (("traceparent", traceparent("grpc", sampled=sampled)),)

@@ -25,6 +25,7 @@ from service.games.desk import Desk
 from service.games.tokens import hash_of
 from service.store.store import Options, Store
 from service.store.table import Batch, Phase, Seat, Table
+from tests.patience import patient
 from tests.strategies import any_legal, eager, moments, reshuffled, rules_of, some_action
 
 SEATS = 3
@@ -105,7 +106,7 @@ def caller_of(seat: int | None) -> Caller:
 @pytest.fixture
 async def worlds(redis_url: str) -> AsyncIterator[list[World]]:
     """Two worlds."""
-    stores = [await Store.connect(redis_url, Options(namespace=f"test-{uuid4().hex}")) for _ in range(2)]
+    stores = [await Store.connect(redis_url, patient(Options(namespace=f"test-{uuid4().hex}"))) for _ in range(2)]
     desks = [Desk(store, lambda: 1, random.Random(1).randbytes) for store in stores]  # noqa: S311  the same in each
     yield [World(desk.store, build_calls(desk, heartbeat_s=60)) for desk in desks]
     for store in stores:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENT_SERVER
+
 FREE_PORTS = ("--grpc-port", "0", "--rest-port", "0", "--metrics-port", "0")
 THROW_AWAY = ("--embedded", "--throw-away", *FREE_PORTS)
 LONGEST = 120.0
@@ -81,7 +83,7 @@ def _started(flags: tuple[str, ...], variables: Mapping[str, str], by: tuple[str
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RUMMYD_")}
     return subprocess.Popen(
         [*by, sys.executable, "-m", "service", *flags],
-        env={**environment, **variables},
+        env={**environment, **PATIENT_SERVER, **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

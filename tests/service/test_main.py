@@ -21,6 +21,7 @@ from rummy.v1 import game_service_pb2, game_service_pb2_grpc
 
 from service.embedded import EmbeddedRedis
 from tests.service.processes import FREE_PORTS, LONGEST, THROW_AWAY, Running, children, outcome, server, wait_until_gone
+from tests.web import HTTP
 
 POST = b"POST /v1/games HTTP/1.1\r\nhost: x\r\n"
 
@@ -28,11 +29,11 @@ POST = b"POST /v1/games HTTP/1.1\r\nhost: x\r\n"
 def test_a_whole_life() -> None:
     """It starts with nothing at hand, says where it is, answers everywhere, and ends with 0 leaving nothing behind."""
     with server(*THROW_AWAY, "--log-format", "json") as running:
-        assert httpx.get(f"{running.rest}/healthz").status_code == 200
-        assert httpx.get(f"{running.rest}/readyz").status_code == 200
-        assert httpx.get(running.address("docs"), follow_redirects=True).status_code == 200
-        assert httpx.get(f"{running.rest}/openapi.json").json()["openapi"].startswith("3.1")
-        assert "rummyd_ready 1.0" in httpx.get(running.address("metrics")).text
+        assert HTTP.get(f"{running.rest}/healthz").status_code == 200
+        assert HTTP.get(f"{running.rest}/readyz").status_code == 200
+        assert HTTP.get(running.address("docs"), follow_redirects=True).status_code == 200
+        assert HTTP.get(f"{running.rest}/openapi.json").json()["openapi"].startswith("3.1")
+        assert "rummyd_ready 1.0" in HTTP.get(running.address("metrics")).text
         assert _health(running) == health_pb2.HealthCheckResponse.SERVING
         with grpc.insecure_channel(running.address("gRPC")) as channel:
             request = reflection_pb2.ServerReflectionRequest(list_services="")
@@ -52,9 +53,9 @@ def test_the_curl_line_creates_a_table() -> None:
         command = running.banner.splitlines()[-1]
         found = re.fullmatch(r"  curl -X POST (\S+) -d '(.+)'", command)
         assert found
-        created = httpx.post(found[1], content=found[2])
+        created = HTTP.post(found[1], content=found[2])
         assert created.status_code == 200, created.text
-        assert httpx.get(f"{running.rest}/v1/{created.json()['name']}").json()["seatCount"] == 4
+        assert HTTP.get(f"{running.rest}/v1/{created.json()['name']}").json()["seatCount"] == 4
 
 
 def test_data_are_kept(tmp_path: Path) -> None:
@@ -62,10 +63,10 @@ def test_data_are_kept(tmp_path: Path) -> None:
     flags = ("--embedded", "--data-dir", str(tmp_path / "data"), *FREE_PORTS)
     with server(*flags) as running:
         assert str(tmp_path / "data") in running.address("games")
-        name = httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
+        name = HTTP.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
         assert running.end(signal.SIGINT)[0] == 0
     with server(*flags) as running:
-        assert httpx.get(f"{running.rest}/v1/{name}").json()["name"] == name
+        assert HTTP.get(f"{running.rest}/v1/{name}").json()["name"] == name
 
 
 def test_redis_url_wins_over_embedded(redis_url: str) -> None:
@@ -148,17 +149,17 @@ def test_data_in_use_is_one_line(tmp_path: Path) -> None:
 def test_log_and_metrics_give_nothing_away() -> None:
     """Seats are taken, cards drawn, calls refused: the log and the metrics hold no token and no card afterwards."""
     with server(*THROW_AWAY, "--log-level", "debug", "--log-format", "json") as running:
-        name = httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
+        name = HTTP.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
         game = f"{running.rest}/v1/{name}"
-        tokens = [httpx.post(f"{game}:join", json={"displayName": who}).json()["token"] for who in ("Ann", "Bo")]
+        tokens = [HTTP.post(f"{game}:join", json={"displayName": who}).json()["token"] for who in ("Ann", "Bo")]
         hands = []
         for token in [*tokens, "wrong"]:
             about = {"authorization": f"Bearer {token}"}
             for _ in range(2):
-                httpx.post(f"{game}:act", json={"actions": [{"draw": {}}]}, headers=about)
-            hands += httpx.get(game, headers=about).json().get("view", {}).get("hand", [])
+                HTTP.post(f"{game}:act", json={"actions": [{"draw": {}}]}, headers=about)
+            hands += HTTP.get(game, headers=about).json().get("view", {}).get("hand", [])
         assert len(hands) >= 14
-        counted = httpx.get(running.address("metrics")).text
+        counted = HTTP.get(running.address("metrics")).text
         status, log = running.end()
     assert status == 0
     calls = [json.loads(line) for line in log.splitlines() if '"call"' in line]
@@ -175,7 +176,7 @@ def test_streams_are_told_to_go_elsewhere() -> None:
     with ExitStack() as stack:
         running = stack.enter_context(server(*THROW_AWAY, "--grace-seconds", "60"))
         channel = stack.enter_context(grpc.insecure_channel(running.address("gRPC")))
-        name = httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
+        name = HTTP.post(f"{running.rest}/v1/games", json={"seatCount": 2}).json()["name"]
         stream = game_service_pb2_grpc.GameServiceStub(channel).Observe(game_service_pb2.ObserveRequest(name=name))
         assert next(stream).snapshot.name == name
         start = time.monotonic()
@@ -221,7 +222,7 @@ def test_a_request_that_is_half_there_is_turned_away() -> None:
     """Whose body has not come when the server stops is told so at once, and does not use up the grace of others."""
     with server(*THROW_AWAY, "--grace-seconds", "600") as running, connected(running) as half:
         half.sendall(POST + b"content-length: 10\r\n\r\n{")
-        assert httpx.get(f"{running.rest}/healthz").status_code == 200
+        assert HTTP.get(f"{running.rest}/healthz").status_code == 200
         running.process.send_signal(signal.SIGTERM)
         told = read(half)
         _, errors = running.process.communicate()
@@ -267,8 +268,8 @@ def test_connections_for_their_own_sake_are_in_nobodys_way() -> None:
         for half in halves:
             with suppress(ConnectionError):
                 half.sendall(POST)
-        assert httpx.get(f"{running.rest}/readyz").status_code == 200
-        assert httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).status_code == 200
+        assert HTTP.get(f"{running.rest}/readyz").status_code == 200
+        assert HTTP.post(f"{running.rest}/v1/games", json={"seatCount": 2}).status_code == 200
         for half in halves[:300]:
             with suppress(ConnectionError):
                 assert half.recv(1) == b""
@@ -279,7 +280,7 @@ def test_who_reads_nothing_does_not_outlast_the_grace() -> None:
     flags = ("--grace-seconds", "0.5", "--send-seconds", "600", "--log-format", "json")
     with server(*THROW_AWAY, *flags) as running, connected(running) as deaf:
         deaf.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n" * 1000)
-        assert httpx.get(f"{running.rest}/healthz").status_code == 200
+        assert HTTP.get(f"{running.rest}/healthz").status_code == 200
         status, errors = running.end()
     assert status == 0
     assert [line for line in errors.splitlines() if json.loads(line)["level"] != "info"] == []
@@ -304,7 +305,7 @@ def unanswered(running: Running) -> Iterator[tuple[socket.socket, int]]:
         os.kill(redis, signal.SIGSTOP)
         try:
             call.sendall(POST + b'content-length: 15\r\n\r\n{"seatCount":2}')
-            assert httpx.get(f"{running.rest}/healthz").status_code == 200
+            assert HTTP.get(f"{running.rest}/healthz").status_code == 200
             yield call, redis
         finally:
             with suppress(ProcessLookupError):
@@ -333,8 +334,8 @@ def test_readiness_follows_redis(embedded_redis: EmbeddedRedis) -> None:
         _wait_for(f"{running.rest}/readyz", 200)
         embedded_redis.kill()
         _wait_for(f"{running.rest}/readyz", 503)
-        assert httpx.get(f"{running.rest}/healthz").status_code == 200
-        assert "rummyd_ready 0.0" in httpx.get(running.address("metrics")).text
+        assert HTTP.get(f"{running.rest}/healthz").status_code == 200
+        assert "rummyd_ready 0.0" in HTTP.get(running.address("metrics")).text
         assert _health(running) == health_pb2.HealthCheckResponse.NOT_SERVING
         embedded_redis.start()
         _wait_for(f"{running.rest}/readyz", 200)
@@ -343,7 +344,7 @@ def test_readiness_follows_redis(embedded_redis: EmbeddedRedis) -> None:
 
 def _wait_for(url: str, status: int) -> None:
     deadline = time.monotonic() + LONGEST
-    while httpx.get(url).status_code != status:
+    while HTTP.get(url).status_code != status:
         assert time.monotonic() < deadline, f"{url} does not answer with {status}"
         time.sleep(0.1)
 

@@ -20,6 +20,7 @@ from service.store.errors import StoreUnavailable
 from service.store.store import Store
 from service.tls import Tls, TlsError
 from tests.certificates import Authority
+from tests.patience import LONGEST_S, patient
 from tests.service.store.tables import created
 
 Files = tuple[Path, Path]
@@ -51,7 +52,7 @@ async def over_rest(server: Server, authority: Authority, client: Files | None =
     context = ssl.create_default_context(cafile=str(authority.certificate))
     if client:
         context.load_cert_chain(*client)
-    async with httpx.AsyncClient(verify=context, trust_env=False) as http:
+    async with httpx.AsyncClient(verify=context, trust_env=False, timeout=LONGEST_S) as http:
         answer = await http.get(f"https://localhost:{server.addresses.rest[1]}/v1/ruleSets")
         return len(answer.json()["ruleSets"])
 
@@ -62,7 +63,7 @@ async def test_both_fronts_speak_tls(redis_url: str, authority: Authority) -> No
     async with running(settings(redis_url, tls_certificate=certificate, tls_key=key)) as server:
         assert await over_grpc(server, authority) == await over_rest(server, authority) >= 5
         with pytest.raises(httpx.TransportError):
-            async with httpx.AsyncClient(trust_env=False) as http:
+            async with httpx.AsyncClient(trust_env=False, timeout=LONGEST_S) as http:
                 await http.get(f"http://localhost:{server.addresses.rest[1]}/v1/ruleSets")
         with pytest.raises(grpc.aio.AioRpcError):
             async with grpc.aio.insecure_channel(f"localhost:{server.addresses.grpc[1]}") as channel:
@@ -116,7 +117,7 @@ async def test_redis_by_tls(embedded_redis: EmbeddedRedis, authority: Authority)
     context = Tls.read(str(certificate), str(key), str(authority.certificate)).context
     async with relay(embedded_redis.url, context) as port:
         options = f"ssl_ca_certs={authority.certificate}&ssl_certfile={client[0]}&ssl_keyfile={client[1]}"
-        store = await Store.connect(f"rediss://localhost:{port}?{options}")
+        store = await Store.connect(f"rediss://localhost:{port}?{options}", patient())
         table = await created(store, versions=3)
         assert (await store.load(table.game)).table == table  # type: ignore[union-attr]
         async with store.feed.watch(table.game, 1) as watch:

@@ -7,17 +7,17 @@ import socket
 import time
 from collections import Counter
 
-import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.service.processes import FREE_PORTS, LONGEST, THROW_AWAY, Running, children, outcome, server, wait_until_gone
+from tests.web import HTTP
 
 TWO = (*FREE_PORTS, "--workers", "2", "--log-format", "json")
 
 
 def sample(running: Running, name: str, **labels: str) -> float:
     """The sum of a metric's samples with these labels. Prometheus takes each metric once."""
-    families = list(text_string_to_metric_families(httpx.get(running.address("metrics")).text))
+    families = list(text_string_to_metric_families(HTTP.get(running.address("metrics")).text))
     assert max(Counter(family.name for family in families).values()) == 1
     return sum(
         sample.value
@@ -29,7 +29,7 @@ def sample(running: Running, name: str, **labels: str) -> float:
 
 def create(running: Running) -> None:
     """Creates a table, over a connection of its own."""
-    assert httpx.post(f"{running.rest}/v1/games", json={"seatCount": 2}).status_code == 200
+    assert HTTP.post(f"{running.rest}/v1/games", json={"seatCount": 2}).status_code == 200
 
 
 def test_workers_share_the_ports_and_their_metrics_add_up(redis_url: str) -> None:

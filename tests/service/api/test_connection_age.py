@@ -21,6 +21,7 @@ from service.api.grpc import Age
 from service.api.handlers import build_calls
 from service.games.desk import Desk
 from service.store.store import Options, Store
+from tests.patience import patient
 from tests.service.api.fronts import new_grpc_server
 from tests.service.api.test_grpc import DRAW, NAME, Table
 
@@ -77,7 +78,7 @@ async def test_a_stream_breaks_off_after_the_grace() -> None:
 @pytest.fixture
 async def calls(redis_url: str) -> AsyncIterator[Calls]:
     """The whole API, on a store of the test's own."""
-    store = await Store.connect(redis_url, Options(namespace=f"test-{uuid4().hex}"))
+    store = await Store.connect(redis_url, patient(Options(namespace=f"test-{uuid4().hex}")))
     yield build_calls(Desk(store), heartbeat_s=0.05)
     await store.close()
 

@@ -23,6 +23,7 @@ from service.games.act import LegalActions
 from service.games.desk import Desk
 from service.games.read import OpenTables
 from service.store.store import Options, Store
+from tests.patience import patient
 from tests.service.store.feeds import held
 
 METHODS = game_service_pb2.DESCRIPTOR.services_by_name["GameService"].methods_by_name
@@ -77,7 +78,7 @@ class Api:
 
 @pytest.fixture
 async def api(redis_url: str) -> AsyncIterator[Api]:
-    store = await Store.connect(redis_url, Options(namespace=f"test-{uuid4().hex}"))
+    store = await Store.connect(redis_url, patient(Options(namespace=f"test-{uuid4().hex}")))
     yield Api(Desk(store))
     await store.close()
 

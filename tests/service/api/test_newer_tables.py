@@ -20,6 +20,7 @@ from service.observability import metrics
 from service.store.codec import encode_table
 from service.store.store import Options, Store
 from service.store.table import SCHEMA
+from tests.patience import patient
 from tests.service.games.tables import Match, opened, playing, stored
 from tests.service.store.rewind import keep
 
@@ -29,7 +30,7 @@ ABOUT_A_TABLE = [name for name, method in METHODS.items() if "name" in method.in
 
 @pytest.fixture
 async def desk(redis_url: str) -> AsyncIterator[Desk]:
-    store = await Store.connect(redis_url, Options(namespace=f"test-{uuid4().hex}"))
+    store = await Store.connect(redis_url, patient(Options(namespace=f"test-{uuid4().hex}")))
     yield Desk(store)
     await store.close()
 

@@ -14,6 +14,7 @@ from service.api.handlers import build_calls
 from service.games.desk import Desk
 from service.store.store import Options, Store
 from service.store.table import Phase
+from tests.patience import patient
 from tests.service.games.tables import joined, opened, playing, put_down
 
 METHODS = pb.DESCRIPTOR.services_by_name["GameService"].methods_by_name
@@ -44,7 +45,7 @@ CASES = [
 
 @pytest.fixture
 async def desk(redis_url: str) -> AsyncIterator[Desk]:
-    store = await Store.connect(redis_url, Options(namespace=f"test-{uuid4().hex}"))
+    store = await Store.connect(redis_url, patient(Options(namespace=f"test-{uuid4().hex}")))
     yield Desk(store)
     await store.close()
 

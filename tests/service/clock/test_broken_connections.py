@@ -14,6 +14,7 @@ from service.observability import metrics
 from service.store.backoff import cancelled
 from service.store.errors import StoreUnavailable
 from service.store.store import Options, Store
+from tests.patience import patient
 from tests.service.store.proxy import Proxy
 from tests.service.store.tables import created
 
@@ -47,7 +48,7 @@ async def _broken_again_and_again(redis_url: str, folder: Path) -> tuple[Counter
     faults = metrics.background_faults.labels("clock")._value
     before = faults.get()
     async with Proxy(redis_url, folder) as proxy:
-        store = await Store.connect(proxy.url, Options(namespace=f"test-{uuid4().hex}"))
+        store = await Store.connect(proxy.url, patient(Options(namespace=f"test-{uuid4().hex}")))
         game = (await created(store)).game
         clock = asyncio.create_task(Clock(Desk(store), 0.02).keep())
         calls = [asyncio.create_task(call(store, game)) for _ in range(CALLERS)]

@@ -19,6 +19,7 @@ from service.store.link import Limits
 from service.store.store import Options, Store
 from service.store.table import TurnExtended, TurnLimit, TurnTimedOut
 from service.store.watch import Watch
+from tests.patience import patient
 from tests.servers import free_ports, frozen
 from tests.service.games.tables import BusyStore, Match, joined, opened, playing
 from tests.service.games.tables import Clock as Time
@@ -132,16 +133,17 @@ async def stalled(redis: EmbeddedRedis, clock: Clock, seconds: float) -> AsyncIt
 async def left_after(seconds: float) -> tuple[int, int]:
     """How many ms a player had left of his turn when Redis stalled for so long, and how many he had after it."""
     with EmbeddedRedis() as redis:
-        store = await Store.connect(redis.url)
-        clock = Clock(Desk(store), 0.25)
-        match = await playing(clock._desk, limit=TurnLimit(turn_ms=2_000, bank_ms=0, misses=50))
+        store, steady = await Store.connect(redis.url), await Store.connect(redis.url, patient())
+        clock = Clock(Desk(store), 0.25)  # impatient as a server is: looks that meet the silence are given up
+        match = await playing(Desk(steady), limit=TurnLimit(turn_ms=2_000, bank_ms=0, misses=50))
         await clock.look()
         while (due_ms := (await match.table()).clock.due_ms) < clock._desk.now_ms():  # type: ignore[union-attr]
             await clock.look()  # on a machine that takes seconds for this it is the next turn, or the one after
         version = (await match.table()).version
-        async with stalled(redis, clock, seconds) as (first, last), store.feed.watch(match.game, version) as watch:
+        async with stalled(redis, clock, seconds) as (first, last), steady.feed.watch(match.game, version) as watch:
             fired_ms = await time_out(watch)
-        await store.close()
+        for each in (store, steady):
+            await each.close()
     return due_ms - first, fired_ms - last
 
 
@@ -167,9 +169,9 @@ async def unconfirmed(clock: Time) -> AsyncIterator[tuple[Match, Desk, EmbeddedR
     options = ["--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0", "--port"]
     follower = EmbeddedRedis(options=[*options, str(other), "--replicaof", "127.0.0.1", str(port)])
     with EmbeddedRedis(options=[*options, str(port)]) as master:
-        patient = await Store.connect(master.url)
+        steady = await Store.connect(master.url, patient())
         cautious = await Store.connect(master.url, Options(link=Limits(replicas=1)))
-        desk = Desk(patient, clock)
+        desk = Desk(steady, clock)
         table = await opened(desk, 3, limit=LIMIT, deals=1)
         tokens = await joined(desk, table.game, 2)
         await add_bot(desk, table.game, tokens[0], display_name="", seat=None, request_id="")
@@ -178,7 +180,7 @@ async def unconfirmed(clock: Time) -> AsyncIterator[tuple[Match, Desk, EmbeddedR
         finally:
             follower.close()
             await cautious.close()
-            await patient.close()
+            await steady.close()
 
 
 async def test_no_time_is_up_while_replicas_are_missing(

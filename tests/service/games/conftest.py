@@ -8,8 +8,8 @@ import pytest
 
 from service.games.desk import Desk
 from service.store.address import open_link
-from service.store.link import Limits
 from service.store.store import Options
+from tests.patience import patient
 from tests.service.games.tables import BusyStore, Clock
 
 
@@ -21,9 +21,8 @@ def clock() -> Clock:
 @pytest.fixture
 async def store(redis_url: str) -> AsyncIterator[BusyStore]:
     """A store in a namespace of the test's own, into whose commits a test can put what others do meanwhile."""
-    store = BusyStore(
-        open_link(redis_url, Limits(connect_s=60.0, call_s=60.0)), Options(namespace=f"test-{uuid4().hex}")
-    )
+    options = patient(Options(namespace=f"test-{uuid4().hex}"))
+    store = BusyStore(open_link(redis_url, options.link), options)
     yield store
     await store.close()
 

@@ -20,6 +20,7 @@ from service.store.outcome import Created
 from service.store.store import Options, Store
 from service.store.table import Batch, MatchAbandoned, MatchStarted, SeatJoined, SeatLeft
 from service.store.watch import Watch
+from tests.patience import patient
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -262,7 +263,7 @@ async def test_a_history_lost_after_the_end_is_made_up_for_by_the_table(desk: De
 async def test_a_slow_reader_is_told_where_to_go_on(redis_url: str, clock: Clock, store: BusyStore) -> None:
     """Who falls behind is given what was kept for him, then the version to resume from: never a gap."""
     options = Options(namespace=store._options.namespace, feed=FeedLimits(room=2))
-    narrow = await Store.connect(redis_url, options)
+    narrow = await Store.connect(redis_url, patient(options))
     try:
         desk = Desk(narrow, clock)
         match = await playing(desk)
@@ -293,7 +294,7 @@ async def read_all_of(desk: Desk, match: Match) -> None:
 
 async def test_a_server_that_stops_sends_its_watchers_elsewhere(redis_url: str, clock: Clock) -> None:
     """When the store is closed under a watch its reader is told that the server drains, not that anything failed."""
-    own = await Store.connect(redis_url, Options(namespace="test-drain"))
+    own = await Store.connect(redis_url, patient(Options(namespace="test-drain")))
     desk = Desk(own, clock)
     match = await playing(desk)
     async with aclosing(watching(desk, match.game, after=3)) as stream:

@@ -17,6 +17,7 @@ from service.observability import metrics
 from service.store.store import Options, Store
 from service.store.table import MatchStarted, SeatJoined, SeatLeft, Table
 from service.store.watch import Watch
+from tests.patience import patient
 from tests.service.games.tables import Clock, events_of, opened, playing, put_down, refused, watched, watching
 from tests.service.store.feeds import held
 from tests.service.store.rewind import bring_back, keep
@@ -255,7 +256,7 @@ async def test_a_server_that_stops_sends_those_who_wait_elsewhere(
     redis_url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the store is closed under a wait its caller is told that the server drains, not that anything failed."""
-    own = await Store.connect(redis_url, Options(namespace="test-drain-poll"))
+    own = await Store.connect(redis_url, patient(Options(namespace="test-drain-poll")))
     desk = Desk(own, clock)
     match = await playing(desk)
     begun = waits(desk, monkeypatch)

@@ -17,6 +17,7 @@ from service.games.read import list_open
 from service.games.seats import Joined, join, leave, start
 from service.store.store import Options, Store
 from service.store.table import Phase, TurnLimit
+from tests.patience import patient
 from tests.service.games.tables import (
     BusyStore,
     Clock,
@@ -158,7 +159,7 @@ async def test_a_table_that_has_expired_is_forgotten(desk: Desk, store: BusyStor
 async def desks(redis_url: str, store: BusyStore, new_desk: Callable[[], Desk]) -> AsyncIterator[list[Desk]]:
     """Desks of four servers, each with a store of its own."""
     namespace = store._options.namespace
-    stores = [await Store.connect(redis_url, Options(namespace=namespace)) for _ in range(4)]
+    stores = [await Store.connect(redis_url, patient(Options(namespace=namespace))) for _ in range(4)]
     yield [Desk(one, chance=new_desk().chance) for one in stores]
     for one in stores:
         await one.close()

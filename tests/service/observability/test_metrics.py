@@ -3,11 +3,11 @@
 import asyncio
 import socket
 
-import httpx
 import pytest
 from prometheus_client import REGISTRY
 
 from service.observability import metrics
+from tests.web import HTTP
 
 
 def _value(name: str, **labels: str) -> float:
@@ -67,4 +67,4 @@ def test_store_call_is_timed_and_its_error_counted() -> None:
 
 
 def _get(url: str) -> str:
-    return httpx.get(url, timeout=5).text
+    return HTTP.get(url).text

@@ -6,22 +6,19 @@ import pytest
 
 from service.embedded import EmbeddedRedis
 from service.store.feed import FeedLimits
-from service.store.link import Limits
 from service.store.store import Options, Store
+from tests.patience import patient
 
 Connect = Callable[..., Awaitable[Store]]
-PATIENT = Limits(connect_s=60.0, call_s=60.0)
-"""A machine that is busy with something else makes no call fail."""
-PATIENT_OPTIONS = Options(link=PATIENT, feed=FeedLimits(subscribe_s=60.0))
 
 
 @pytest.fixture
 async def connect(store_url: str) -> AsyncIterator[Connect]:
-    """What connects further stores, as further processes would, to the server of the test."""
+    """What connects further stores, as further processes would, to the server of the test. They are patient."""
     stores: list[Store] = []
 
     async def another(options: Options | None = None) -> Store:
-        stores.append(await Store.connect(store_url, options or PATIENT_OPTIONS))
+        stores.append(await Store.connect(store_url, patient(options)))
         return stores[-1]
 
     yield another
@@ -38,6 +35,6 @@ async def store(connect: Connect) -> Store:
 @pytest.fixture
 async def own_store(embedded_redis: EmbeddedRedis) -> AsyncIterator[Store]:
     """A store on a server of the test's own. It never checks its games: what is not noticed is missed."""
-    store = await Store.connect(embedded_redis.url, Options(feed=FeedLimits(check_s=3600)))
+    store = await Store.connect(embedded_redis.url, patient(Options(feed=FeedLimits(check_s=3600))))
     yield store
     await store.close()

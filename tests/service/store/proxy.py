@@ -18,6 +18,8 @@ class Proxy:
         """So many answers to come are lost, each with its connection: the server has done what it was asked for."""
         self.silent = False
         """Whether nothing gets through any more, though every connection stands."""
+        self.swallowed = 0
+        """Times that something was sent while nothing got through."""
         self._target = target.removeprefix("unix://")
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
@@ -65,7 +67,9 @@ class Proxy:
 
     async def _requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: asyncio.Event) -> None:
         while data := await reader.read(65536):
-            if not self.silent:
+            if self.silent:
+                self.swallowed += 1
+            else:
                 asked.set()
                 writer.write(data)
         raise ConnectionResetError

@@ -19,6 +19,7 @@ from service.store.keys import Keys
 from service.store.link import Limits
 from service.store.store import Options, Store
 from tests import servers
+from tests.patience import patient
 from tests.service.store.feeds import held
 from tests.service.store.tables import advanced, created
 
@@ -35,7 +36,7 @@ def cluster_url() -> Iterator[str]:
 @pytest.fixture
 async def store(cluster_url: str) -> AsyncIterator[Store]:
     """A store that never checks its games: what is not noticed is missed."""
-    store = await Store.connect(cluster_url, Options(feed=FeedLimits(subscribe_s=10, check_s=3600)))
+    store = await Store.connect(cluster_url, patient(Options(feed=FeedLimits(check_s=3600))))
     yield store
     await store.close()
 
@@ -69,7 +70,7 @@ def failures(operation: str) -> float:
 
 async def test_a_node_that_dies_holds_up_no_other(cluster_url: str) -> None:
     """When a node is killed, games on the others are played and watched as before, and watched anew."""
-    store = await Store.connect(cluster_url, Options(feed=FeedLimits(subscribe_s=30, check_s=0.05)))
+    store = await Store.connect(cluster_url, patient(Options(feed=FeedLimits(check_s=0.05))))
     tables = [await created(store) for _ in range(30)]
     lost_node = await asyncio.to_thread(node_of, cluster_url, tables[0].game)
     lost = [table for table in tables if await asyncio.to_thread(node_of, cluster_url, table.game) == lost_node]
@@ -97,8 +98,8 @@ async def test_a_node_that_dies_holds_up_no_other(cluster_url: str) -> None:
 
 async def test_a_silent_node_holds_up_no_other(cluster_url: str) -> None:
     """Calls that wait for a silent node, or for all nodes, leave to those for other nodes their connections."""
-    limits = Limits(connect_s=60, call_s=60, connections=2)
-    store = await Store.connect(cluster_url, Options(link=limits))
+    limits = Limits(connections=2)
+    store = await Store.connect(cluster_url, patient(Options(link=limits)))
     tables = [await created(store) for _ in range(30)]
     silent_node = await asyncio.to_thread(node_of, cluster_url, tables[0].game)
     silent = [table for table in tables if await asyncio.to_thread(node_of, cluster_url, table.game) == silent_node]

@@ -20,6 +20,7 @@ from service.store.store import Options, Store
 from service.store.table import SCHEMA, Batch, Table
 from service.store.watch import Watch
 from tests import servers
+from tests.patience import patient
 from tests.service.store.conftest import Connect
 from tests.service.store.feeds import IDLE, held
 from tests.service.store.rewind import bring_back, keep
@@ -380,7 +381,7 @@ async def test_a_watch_outlives_the_server(own_store: Store, embedded_redis: Emb
             await own_store.load(table.game)
         embedded_redis.start()
         # Committed by another process, perhaps before this one has its line back.
-        elsewhere = await Store.connect(embedded_redis.url)
+        elsewhere = await Store.connect(embedded_redis.url, patient())
         table = await advanced(elsewhere, table, 3)
         assert await versions(watch, 5) == [3, 4, 5]
         embedded_redis.kill()
@@ -393,13 +394,17 @@ async def test_a_watch_outlives_the_server(own_store: Store, embedded_redis: Emb
     await idle(own_store)
 
 
-async def test_no_watch_begins_while_the_server_is_away(own_store: Store, embedded_redis: EmbeddedRedis) -> None:
+async def test_no_watch_begins_while_the_server_is_away(
+    own_store: Store, embedded_redis: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A first watch of a game needs the server, and says so in a moment; later it can be had."""
     table = await created(own_store)
     embedded_redis.stop()
-    with pytest.raises(StoreUnavailable):
-        async with own_store.feed.watch(table.game, table.version):
-            pass
+    with monkeypatch.context() as hasty:
+        hasty.setattr(own_store.feed, "_limits", FeedLimits(subscribe_s=0.5))
+        with pytest.raises(StoreUnavailable):
+            async with own_store.feed.watch(table.game, table.version):
+                pass
     await idle(own_store)
     embedded_redis.start()
     async with own_store.feed.watch(table.game, 0) as watch:

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from service.observability import metrics
 from service.store.address import open_link
 from service.store.line import Line
-from service.store.link import Limits
+from tests.patience import patient
 
 
 class Node:
@@ -89,7 +89,7 @@ async def listener() -> Silent:
 @pytest.fixture
 async def line(node: Node, listener: Silent) -> AsyncIterator[Line]:
     """A line to the node, on which channel a is followed."""
-    link = open_link(node.url, Limits())
+    link = open_link(node.url, patient().link)
     line = Line(link, "server", listener)
     line.add("a")
     await node.hears("SSUBSCRIBE a")

@@ -11,6 +11,7 @@ from service.store.errors import StoreUnavailable
 from service.store.keys import SHARDS, Keys, shard_of
 from service.store.store import Store
 from tests import servers
+from tests.patience import patient
 from tests.service.store.tables import advanced, batch_of, created, new_table
 
 KEYS = Keys("rummyd")
@@ -63,7 +64,7 @@ async def test_all_are_lost_where_nobody_answers(own_store: Store, embedded_redi
 
 async def test_a_cluster_that_gives_up_has_lost_all(cluster_url: str) -> None:
     """A cluster that has lost a master, and serves nothing without it, has lost every shard."""
-    store = await Store.connect(cluster_url)
+    store = await Store.connect(cluster_url, patient())
     table = await created(store)
     await asyncio.to_thread(servers.kill_master_of, cluster_url, KEYS.of(table.game).game)
     await until(store, lambda lost: len(lost) == SHARDS)
@@ -76,7 +77,7 @@ async def test_a_cluster_that_goes_on_has_lost_the_dead_ones(cluster_url: str) -
         assert isinstance(client, RedisCluster)
         client.config_set("cluster-require-full-coverage", "no", target_nodes=RedisCluster.ALL_NODES)
         nodes = [servers.node_of(client, KEYS.probe(shard)) for shard in range(SHARDS)]
-    store = await Store.connect(cluster_url)
+    store = await Store.connect(cluster_url, patient())
     tables = [new_table(likeness="kind") for _ in range(60)]
     for table in tables:
         await store.create(table, batch_of(table))
