@@ -47,12 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bool, Meta(description="Whether the embedded server keeps nothing: its games end with it.")
     ] = False
     redis_timeout_seconds: Annotated[
-        float,
-        Meta(
-            ge=0.05,
-            le=60,
-            description="The longest that a call of Redis, or the start of a stream, may take, in seconds.",
-        ),
+        float, Meta(ge=0.05, le=60, description="Seconds that a call of Redis, or the start of a stream, may take.")
     ] = 2.0
     redis_replicas: Annotated[
         int,
