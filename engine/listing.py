@@ -80,7 +80,10 @@ def _next_to(kind: MeldKind, cards: bytes, low: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _bags(cards: bytes, least: int, most: int, *, distinct: bool, least_naturals: int) -> tuple[bytes, ...]:
-    """Every bag of `least` to `most` of the cards, all of one rank or jokers; if `distinct`, of naturals each once."""
+    """Every bag of `least` to `most` of the cards, all of one rank or jokers; if `distinct`, of naturals each once.
+
+    All at once, not as they are asked for: they are few, some hundreds at most in play, and are kept for the next time.
+    """
     jokers, naturals = cards.count(JOKER), sorted(set(cards.replace(_JOKERS, b"")))
     counts = [1 if distinct else cards.count(card) for card in naturals]
     found = []

@@ -30,8 +30,8 @@ BY_SEAT = 7
 TITLES = {
     "anything": "Any legal action, all equally likely; one deal",
     "sensible": "Sensible players, to the match's natural end",
-    "top only": "Players who take the top of the pile whenever they may; one deal",
-    "never lays": "Players who never lay a card on the table; one deal",
+    "top only": "Players who take the top of the pile whenever they may, mostly one among random ones; one deal",
+    "never lays": "Players who never lay a card on the table, mostly one among random ones; one deal",
 }
 
 

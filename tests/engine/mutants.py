@@ -215,6 +215,8 @@ MUTANTS = (
     Mutant("P1", "a pool pack has one joker", "presets", "jokers=2,", "jokers=1,"),
     Mutant("P2", "500 sharp is not enough", "scoring", "0 < rules.target <= best", "0 < rules.target < best"),
     Mutant("P3", "the dealer begins", "deal", "return (state.dealer + 1) % len(state.hands)", "return state.dealer"),
+    Mutant("P3", "the deal passes two seats", "step", "dealer=(state.dealer + 1)", "dealer=(state.dealer + 2)"),
+    Mutant("P3", "seat 0 deals first", "step", "dealer=seats - 1", "dealer=0"),
     Mutant("P4", "nothing is put in", "deal", "stake = (rules.stake or 0) if", "stake = 0 if"),
     Mutant("P4", "a pool is not carried on", "step", "pool=state.pool,\n            seed", "pool=0,\n            seed"),
     Mutant(
@@ -315,6 +317,9 @@ MUTANTS = (
     Mutant(
         "P17", "what does not divide is lost", "scoring", "rest if rules.carry_over else 0", "0 if winners else rest"
     ),
+    Mutant(
+        "P17", "a discard of an earlier turn counts", "step", "if not hand:\n        last", "if True:\n        last"
+    ),
     Mutant("P18", "a draw is served in part", "step", "len(state.stock) < wanted:", "not state.stock:"),
     Mutant("P18", "the pool is lost", "scoring", "if winners else (0, pool)", "if winners else (0, 0)"),
     Mutant(
@@ -327,6 +332,9 @@ MUTANTS = (
     Mutant("P25", "the short game goes to 400", "presets", "target=300", "target=400"),
     Mutant("P26", "cutthroat winners share", "presets", "one_winner=True", "one_winner=False"),
     Mutant("P26", "cutthroat has a stake", "presets", "stake=0", "stake=30"),
+    Mutant(
+        "P26", "a discard of an earlier turn counts", "step", "if not hand:\n        last", "if True:\n        last"
+    ),
     # Every game
     Mutant("G1", "a discard lies twice", "step", "state.pile + bytes([card])", "state.pile + bytes([card, card])"),
     Mutant(
@@ -358,6 +366,11 @@ MUTANTS = (
     ),
     Mutant("G6", "half of the seed is not proved", "shuffle", "hashlib.sha256(seed)", "hashlib.sha256(seed[:16])"),
     Mutant("G6", "low cards are likelier", "shuffle", "fair = 2**32 // limit * limit", "fair = 2**32"),
+    Mutant("G6", "a seed deals twice", "step", "seed=state.next_seed,", "seed=state.seed,"),
+    Mutant("G6", "what players add is forgotten after a deal", "step", "entropy=state.entropy,", "entropy=b'',"),
+    Mutant("G6", "the next hash is this deal's", "step", "commitment(state.next_seed)", "commitment(state.seed)"),
+    Mutant("G6", "so it is in a view", "view", "commitment(state.next_seed)", "commitment(state.seed)"),
+    Mutant("G6", "the next deal's seed is published", "turns", "state.seed\n", "state.next_seed\n"),
     Mutant("G7", "jokers are left out of the list", "listing", "        yield _JOKERS + rest", "        break"),
     Mutant(
         "G7",

@@ -1,19 +1,39 @@
+import hashlib
+import random
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given, settings
 
 from engine.cards import JOKER, deck
 from engine.deal import dealt, draw_count, first_player
+from engine.events import DealEnded, DealStarted
 from engine.presets import PRESETS
 from engine.rules import RuleSet, hand_size_for, packs_for
-from engine.shuffle import order
-from engine.state import State
-from tests.strategies import position, rules_of, tables
+from engine.shuffle import SEED_SIZE, order
+from engine.state import Phase, State, Step
+from engine.step import next_deal, start, step
+from engine.view import view
+from tests.strategies import any_legal, position, rules_of, tables
 
 SEED = bytes(range(32))
 
 
 def deal(rules: RuleSet, seats: int, *, dealer: int = 0, pool: int = 0) -> State:
     return dealt(rules, deal=2, dealer=dealer, scores=(0,) * seats, pool=pool, seed=SEED, next_seed=SEED)
+
+
+def deals(rules: RuleSet, seats: int, seeds: list[bytes], entropy: bytes = b"") -> Iterator[tuple[Step, Step]]:
+    """The deals of a match played at random, all but the last seed dealt by: what began each, and what ended it."""
+    chance = random.Random(seats)  # noqa: S311  a match to test
+    begun = start(rules, seats, seeds[0], seeds[1], entropy)
+    for following in (*seeds[2:], None):
+        then = begun
+        while then.state.phase in (Phase.DRAW, Phase.PLAY):
+            then = step(then.state, then.state.turn, any_legal(then.state, chance))
+        yield begun, then
+        if following is not None:
+            begun = next_deal(then.state, following)
 
 
 @given(tables())
@@ -49,6 +69,34 @@ def test_the_player_left_of_the_dealer_begins() -> None:
     """The first player is the next seat after the dealer, and begins in phase draw of round 1."""
     state = deal(PRESETS["pool500"], 4, dealer=3)
     assert (first_player(state), state.turn, state.round, state.phase) == (0, 0, 1, "draw")
+
+
+@pytest.mark.clause("P3")
+@pytest.mark.parametrize("seats", [2, 3, 4])
+def test_the_last_seat_deals_first_and_then_each_next_one(seats: int) -> None:
+    """Seat 0 begins the first deal of a match, and each next deal is dealt by the seat to the dealer's left."""
+    seeds = [bytes([number] * SEED_SIZE) for number in range(seats + 2)]
+    begun = [first.state for first, _ in deals(PRESETS["pool500"], seats, seeds)]
+    assert [state.dealer for state in begun] == [seats - 1, *range(seats)]
+    assert [state.turn for state in begun] == [*range(seats), 0]
+
+
+@pytest.mark.clause("G6")
+@pytest.mark.parametrize("preset", ["basic", "rummy500", "pool500"])
+@pytest.mark.parametrize("entropy", [b"", b"salt"])
+def test_each_deal_is_dealt_and_proved_by_a_seed_of_its_own(preset: str, entropy: bytes) -> None:
+    """Before a deal the hashes of its seed and of the next one's are published, and after it the seed that dealt it."""
+    rules, seeds = rules_of(preset, deals=9), [bytes([number] * SEED_SIZE) for number in range(4)]
+    hashes, cards = [hashlib.sha256(seed).digest() for seed in seeds], deck(packs_for(rules, 3), rules.jokers)
+    played = list(deals(rules, 3, seeds, entropy))
+    for number, ((state, (started, *_)), (_, events)) in enumerate(played):
+        assert isinstance(started, DealStarted)
+        shown = view(state, None)
+        assert [started.commitment, started.next_commitment] == hashes[number : number + 2]
+        assert [shown.commitment, shown.next_commitment] == hashes[number : number + 2]
+        assert order(seeds[number], cards, entropy=entropy).endswith(state.pile + state.stock)
+        assert [event.seed for event in events if isinstance(event, DealEnded)] == [seeds[number]]
+    assert len(played) == 3
 
 
 @pytest.mark.clause("P7")

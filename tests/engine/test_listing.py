@@ -1,10 +1,13 @@
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
+from typing import Any
 
 import pytest
 
+from engine import listing
 from engine.lays import possible_lays
+from engine.legal import legal_actions
 from engine.listing import all_extensions, all_melds
-from engine.melds import extensions, readings
+from engine.melds import Extension, Reading, extensions, readings
 from engine.notation import read_cards, write_action
 from tests.strategies import meld, position, rules_of
 
@@ -58,3 +61,32 @@ def test_a_kind_is_named_only_where_it_must_be() -> None:
         "lay down JK JK 7H as run",
     ]
     assert "lay down 7H JK JK JK" in lays
+
+
+LONG = "AC 2C 3C 4C 5C 6C 7C 8C 9C TC 7D 7H 7S JK JK JK JK"
+LAZY = [
+    ({}, {}, 10),
+    ({"go_out": "discard"}, {}, 10),
+    ({"joker_swap": "same_turn"}, {"owed_jokers": 1}, 10),
+    ({"use_taken": True}, {"taken": read_cards("7C"), "owed": True}, 150),  # some hold no 7C, and are passed over
+]
+
+
+@pytest.mark.clause("G7")
+@pytest.mark.parametrize(("options", "fields", "most"), LAZY)
+def test_actions_are_made_as_they_are_asked_for(options: dict[str, Any], fields: dict[str, Any], most: int) -> None:
+    """Of a hand that makes thousands of melds and lay-offs only a few are worked out for each action of the list."""
+    melds = [("JC QC KC", 1), ("4H 5H 6H", 1)]
+    state = position(rules_of(jokers=4, **options), [LONG, "9C"], melds=melds, **fields)
+    made = list[object]()
+
+    def counted(*way: Any) -> Reading | Extension:
+        made.append(way)
+        return Reading(*way) if len(way) == 3 else Extension(*way)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listing, "Reading", counted)
+        patch.setattr(listing, "Extension", counted)
+        made_by = [len(made) for _ in legal_actions(state, 0)]
+    assert len(made) > 4000
+    assert max(after - before for before, after in pairwise([0, *made_by])) <= most
