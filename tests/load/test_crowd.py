@@ -44,22 +44,22 @@ def crowd(report: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def figures(report: Path) -> dict[str, dict[str, str]]:
-    """What the report says of each kind of request; nothing before there is one."""
+    """What the report says of each kind of request; nothing before there is one, and while it is written anew."""
     stats = report / "load_stats.csv"
-    if not stats.exists():
+    lines = stats.read_text().splitlines(keepends=True) if stats.exists() else []
+    if not lines or not lines[-1].startswith(",Aggregated,") or not lines[-1].endswith("\n"):
         return {}
-    with stats.open() as file:
-        return {row["Name"]: row for row in csv.DictReader(file)}
+    return {row["Name"]: row for row in csv.DictReader(lines)}
 
 
-def wait_until_each_was_made(report: Path, *names: str, times: int = 1) -> None:
-    """Waits until the report counts each of these kinds of request so often."""
+def wait_until_each_was_made(report: Path, *names: str, times: int = 1) -> dict[str, dict[str, str]]:
+    """Waits until the report counts each of these kinds of request so often, and gives what it says."""
     deadline = time.monotonic() + LONGEST_S
     while True:
         found = figures(report)
         missing = [name for name in names if name not in found or int(found[name]["Request Count"] or 0) < times]
         if not missing:
-            return
+            return found
         assert time.monotonic() < deadline, f"none of {missing}: {(report / 'said').read_text()}"
         time.sleep(0.1)
 
@@ -117,8 +117,8 @@ def test_a_crowd_outlives_the_end_of_its_server(tmp_path: Path, redis_url: str) 
         wait_until_each_was_made(tmp_path, *KINDS, "observe")
         server.stop()
         server.start()
-        acted = int(figures(tmp_path)[KINDS[0]]["Request Count"])
-        wait_until_each_was_made(tmp_path, KINDS[0], times=acted + 5)
+        acted = wait_until_each_was_made(tmp_path, KINDS[0])[KINDS[0]]
+        wait_until_each_was_made(tmp_path, KINDS[0], times=int(acted["Request Count"]) + 5)
         wait_until_each_was_made(tmp_path, "observe, resumed")
     said = (tmp_path / "said").read_text()
     assert run.returncode == 0, said
