@@ -1,6 +1,6 @@
 """Laying cards on the table: new melds, lay-offs, jokers swapped; what is refused, and what could be laid."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -83,7 +83,8 @@ def possible_lays(state: State, seat: int, using: int | None = None) -> Iterator
         either = len(cards) - cards.count(JOKER) == 1 and len(readings(rules, cards)) > 1
         yield LayDown(cards, kind if either else None)
     for index, meld in enumerate(state.melds):
-        yield from possible_lay_offs(state, seat, index, using)
+        if may_lay_off(rules, seat, meld) and (ways := all_extensions(rules, meld, hand)):
+            yield from _lay_offs(state, index, ways, using)
         if JOKER in meld.cards:
             yield from _swaps(rules, index, meld, hand if using is None else bytes([using]))
 
@@ -92,9 +93,7 @@ def possible_lay_offs(state: State, seat: int, index: int, using: int | None = N
     """The lay-offs among them on the meld of this number."""
     meld = state.melds[index]
     if is_open(state, seat) and may_lay_off(state.rules, seat, meld):
-        for way in all_extensions(state.rules, meld, state.hands[seat]):
-            if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
-                yield lay
+        yield from _lay_offs(state, index, all_extensions(state.rules, meld, state.hands[seat]), using)
 
 
 def after(state: State, seat: int, placed: Placed) -> State:
@@ -209,6 +208,13 @@ def _fair(state: State, seat: int, cards: bytes, placed: Placed) -> Placed:
         why = "the last card must be kept for the discard"
         raise Refused(Reason.DISCARD_REQUIRED, why, clause="B4", field="go_out", cards=write_cards(cards))
     return placed
+
+
+def _lay_offs(state: State, index: int, ways: Iterable[Extension], using: int | None) -> Iterator[LayOff]:
+    """The lay-offs that come to these ways; with `using`, to those in which that card is laid."""
+    for way in ways:
+        if (using is None or using in way.low or using in way.high) and (lay := _named(state, index, way)):
+            yield lay
 
 
 def _swaps(rules: RuleSet, index: int, meld: Meld, cards: bytes) -> Iterator[SwapJoker]:

@@ -7,7 +7,7 @@ down closed, no such meld, card not in hand, shape, taken card unused, discard.
 from collections.abc import Iterator
 
 from engine.actions import Action, Discard, Draw, LayDown, LayOff, Pass, SwapJoker, Take
-from engine.cards import write_cards
+from engine.cards import JOKER, write_cards
 from engine.deal import first_player
 from engine.draws import check_draw, check_no_draw, check_take, may_do_neither, may_draw, takes
 from engine.errors import Reason, Refused
@@ -54,14 +54,14 @@ def legal_actions(state: State, seat: int) -> Iterator[Action]:
         return
     if state.phase is Phase.DRAW:
         if may_draw(state):
-            yield Draw()
+            yield _DRAW
         if may_do_neither(state):
             yield Pass()
         yield from map(Take, takes(state, seat))
     elif state.phase is Phase.PLAY:
         lays = possible_lays(state, seat, state.taken[0] if state.owed else None)
         yield from lays if _unbound(state) else (lay for lay in lays if is_legal(state, seat, lay))
-        yield from map(Discard, discards(state, seat))
+        yield from map(_DISCARDS.__getitem__, discards(state, seat))
         if not _indebted(state) and _may_keep_all(state, seat):
             yield Pass()
 
@@ -71,7 +71,8 @@ def discards(state: State, seat: int) -> bytes:
     if seat != state.turn or state.phase is not Phase.PLAY or _indebted(state):
         return b""
     hand = state.hands[seat]
-    return bytes(dict.fromkeys(hand.translate(None, _barred(state, hand))))
+    cards = hand.translate(None, _barred(state, hand))
+    return cards if len(set(cards)) == len(cards) else bytes(dict.fromkeys(cards))
 
 
 def _check_turn(state: State, seat: int, action: Action) -> None:
@@ -144,6 +145,8 @@ def _check_debts(state: State) -> None:
         raise Refused(Reason.JOKER_NOT_PLAYED, why, clause="B7", field="joker_swap", cards="JK")
 
 
+_DRAW = Draw()
+_DISCARDS = [*map(Discard, range(JOKER + 1))]
 _PHASES = {Phase.DRAW: (Draw, Take, Pass), Phase.PLAY: (LayDown, LayOff, SwapJoker, Discard, Pass)}
 _WRONG_PHASE = {
     Phase.DRAW: "the turn begins with a card from the stock or the discard pile",
