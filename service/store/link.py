@@ -55,7 +55,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Link:
-    """A way to the server. `client` gives single commands and pipelines; only `call` and `run` send them."""
+    """A way to the server. `client` gives single commands and pipelines; `call`, `each` and `run` alone send them."""
 
     client: Redis
 
