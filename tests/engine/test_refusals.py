@@ -53,6 +53,7 @@ ROWS = [
     Row({"discard_draw": "none"}, DRAW, "take 1", "DISCARD_PILE_CLOSED", "P12", "discard_draw", "", "nothing is taken"),
     Row({}, {**DRAW, "pile": ""}, "take 1", "DISCARD_PILE_EMPTY", "F9", "", "", "empty"),
     Row({"discard_draw": "any"}, DRAW, "take 5", "NOT_IN_DISCARD_PILE", "F9", "", "", "5 cards .* pile of 4"),
+    Row({}, DRAW, "take 0", "NOT_IN_DISCARD_PILE", "F9", "", "", "0 cards cannot be taken"),
     Row({"preset": "rummy500"}, DRAW, "take 4", "CARD_NOT_USABLE", "F10", "use_taken", "KC", "KC could be used"),
     Row({}, {"knocked": False, "dealer": 0}, "lay down 9C", "LAYING_DOWN_CLOSED", "P14", "opening_order", "", "until"),
     Row({"lay_off": "none"}, {}, "lay off 7H on 0", "LAY_OFF_CLOSED", "B6", "lay_off", "", "nobody lays off"),
