@@ -226,8 +226,8 @@ def _swaps(rules: RuleSet, index: int, meld: Meld, cards: bytes) -> Iterator[Swa
 def _named(state: State, index: int, way: Extension) -> LayOff | None:
     """The lay-off that comes to just this way, or None where no action says it: free jokers at both ends at once."""
     meld, cards = state.melds[index], way.low + way.high
-    if JOKER not in cards and not (meld.kind is MeldKind.RUN and any(card % 13 == 0 for card in cards)):
-        return LayOff(index, cards)  # naturals but for the ace fit one place alone
+    if meld.kind is MeldKind.SET or all(card % 13 for card in cards):
+        return LayOff(index, cards)  # only aces, and jokers (which are 52), may fit at both ends of a run
     if len(extensions(state.rules, meld, cards)) == 1:
         return LayOff(index, cards)
     for end in End:
