@@ -10,7 +10,7 @@ from engine.actions import Action, Discard, Draw, End, LayDown, LayOff, MeldKind
 from engine.cards import JOKER
 from engine.errors import Refused
 from engine.lays import Lay
-from engine.legal import check, is_legal, legal_actions
+from engine.legal import check, discards, is_legal, legal_actions
 from engine.notation import read_action, read_cards, write_action, write_position
 from engine.rules import DiscardDraw, RuleSet
 from engine.state import Phase, State, encode
@@ -167,6 +167,18 @@ def test_a_joker_that_could_not_be_played_is_not_had() -> None:
     state = position(rules, ["4H 9C 2S", "KD"], melds=[("3H JK 5H", 1)])
     with pytest.raises(Refused, match="CARD_NOT_USABLE"):
         check(state, 0, read_action("swap 4H on 0"))
+    listed = {write_action(action) for action in legal_actions(state, 0)}
+    assert listed == {"discard 4H", "discard 9C", "discard 2S"}
+
+
+@pytest.mark.clause("G7")
+def test_who_may_not_discard_has_nothing_to_discard() -> None:
+    """There is nothing to discard for a seat that is not to move, before the draw, and while something is owed."""
+    free = position(rules_of(), ["4H 9C", "KD"])
+    assert discards(free, 0) == read_cards("9C 4H")
+    assert discards(free, 1) == b""
+    assert discards(replace(free, phase=Phase.DRAW), 0) == b""
+    assert discards(replace(free, owed_jokers=1), 0) == b""
 
 
 @pytest.mark.clause("B7")
