@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import statistics
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
@@ -79,10 +78,10 @@ async def test_a_deadline_fires_once_whichever_server_lives(embedded_redis: Embe
         turns = [batch for batch in batches if kinds_of(batch) != ["turn_extended"]]
         assert all(kinds_of(batch)[:3] == ["turn_timed_out", "drew", "discarded"] for batch in turns)
         times = [batch.commit_time.ToMilliseconds() for batch in turns]
-        # A server that is killed between its claim and its commit may hold one of them up, and so may the machine.
+        # A server that is killed between its claim and its commit may hold one of them up.
         late = [later - earlier for earlier, later in itertools.pairwise(times)]
         assert min(late) >= 1000
-        assert statistics.median(late) < 3000
+        assert sorted(late)[-3] < 3000
 
 
 async def test_an_outage_counts_against_nobody(embedded_redis: EmbeddedRedis, start: Start) -> None:
@@ -132,7 +131,7 @@ async def test_a_player_who_is_away_comes_back(embedded_redis: EmbeddedRedis, st
         assert (told.seats[0].state, told.seats[0].bank.ToMilliseconds()) == (Game.Seat.STATE_AWAY, 0)
         back = await absent.resume(game.name)
         assert back.seats[0].state == Game.Seat.STATE_TAKEN
-        assert back.version > told.version
+        assert back.version == told.version + 1
 
 
 async def test_bots_play_on_whichever_server_lives(embedded_redis: EmbeddedRedis, start: Start) -> None:
